@@ -224,7 +224,10 @@ func (s *state) describeUse(w *work, c llm.ToolCall) ToolUse {
 func (s *state) viewOf(w *work) taint.View {
 	v := taint.View{Context: s.Taint, Described: s.opts.Described, Private: []string{s.Summary}}
 	for _, t := range append(s.visibleTurns(), s.currentTurn(w)) {
-		if len(t.Message.Decided) == 0 {
+		switch {
+		case t.Message.Attached:
+			v.Private = append(v.Private, t.Message.Text)
+		case !t.Message.IsDecision():
 			v.Earlier, v.Message = append(v.Earlier, t.Message.Text), t.Message.Text
 		}
 		v.Private = append(append(v.Private, t.Answer...), t.Thoughts...)

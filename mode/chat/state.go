@@ -61,7 +61,8 @@ type Message struct {
 	Text  string      `json:"text,omitempty"`
 	Media []llm.Media `json:"media,omitempty"`
 
-	Decided []decidedCall `json:"decided,omitempty"` // questions that it answers
+	Decided  []decidedCall `json:"decided,omitempty"`  // questions that it answers
+	Attached bool          `json:"attached,omitempty"` // it is a file, whose text others may have written
 }
 
 // IsDecision reports whether a message only answers questions of the program.
@@ -211,7 +212,7 @@ func (s *state) applyAttachment(ev ponder.Event, b ponder.AttachmentAdded) {
 	}
 	s.Taint = s.Taint.AddSource("attached file " + b.Name)
 	text := "[attached: " + b.Name + "]\n" + b.Content
-	s.pushTurn(Turn{Message: Message{Seq: ev.Seq, ID: ev.ID, Text: text}, Answer: []string{"Noted."}})
+	s.pushTurn(Turn{Message: Message{Seq: ev.Seq, ID: ev.ID, Text: text, Attached: true}, Answer: []string{"Noted."}})
 }
 
 // endTurn ends the current turn. used says that it was answered, which consumes its reflections.

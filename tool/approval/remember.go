@@ -15,6 +15,7 @@ const maxStatement = 4 << 10
 var (
 	rememberWords = []string{"remember", "note", "keep", "save", "memorize", "memorise", "merke", "merk", "notiere", "retiens", "recuerda", "ricorda"}
 	politeWords   = []string{"please", "and", "now", "also", "ok", "okay", "yes", "can", "could", "you", "bitte", "ja", "und", "s'il", "te", "plaît", "por", "favor"}
+	questionWords = []string{"what", "how", "who", "when", "where", "why", "which", "whose", "whatever", "everything", "all", "was", "wie", "wer", "wann", "wo", "warum", "welche", "alles", "ce", "quoi", "comment", "lo", "cosa"}
 	linkWords     = []string{"that", "this", "down", "in", "mind", "the", "fact", "dir", "dass", "daß", "que", "che", "for", "me"}
 )
 
@@ -96,8 +97,8 @@ func statementIn(message string) (statement string, ok bool) {
 		}
 	}
 	rest = strings.TrimSpace(strings.TrimLeft(rest, " ,:;–—-"))
-	if !ok || len(strings.Fields(rest)) < 2 {
-		return "", false
+	if first, _ := cutWord(rest); !ok || len(strings.Fields(rest)) < 2 || slices.Contains(questionWords, first) {
+		return "", false // "what the page says" is no statement of the user
 	}
 	first, size := utf8.DecodeRuneInString(rest)
 	return string(unicode.ToUpper(first)) + rest[size:], true
