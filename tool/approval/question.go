@@ -52,7 +52,7 @@ func isInvisible(r rune) bool {
 var markup = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "`", `\u0060`, "$", `\u0024`, `\\`, `\u005c`)
 
 // Question returns the question to the user as Markdown, for clients that show only text. code
-// is the code that the user types.
+// is the code that the user types; it is empty where the client asks by other means.
 func Question(tool string, args json.RawMessage, reason, code string, untrusted []string) string {
 	show := func(text []byte) string { return markup.Replace(Show(text)) }
 	var b strings.Builder
@@ -60,7 +60,9 @@ func Question(tool string, args json.RawMessage, reason, code string, untrusted 
 	if len(untrusted) > 0 {
 		fmt.Fprintf(&b, "\nUntrusted text in this conversation: `%s`\n", show([]byte(strings.Join(untrusted, "; "))))
 	}
-	fmt.Fprintf(&b, "\nAnswer `approve %s` or `deny %s`.", code, code)
+	if code != "" {
+		fmt.Fprintf(&b, "\nAnswer `approve %s` or `deny %s`.", code, code)
+	}
 	return b.String()
 }
 

@@ -120,7 +120,7 @@ func directOf(r *http.Request, body []byte) (call directCall, ok bool) {
 		return call, true
 	}
 	caps := call.req.ClientCapabilities()
-	return call, caps != nil && caps.Sampling == nil && !declaresExtension(caps, tasks)
+	return call, caps != nil && caps.Sampling == nil && caps.Elicitation == nil && !declaresExtension(caps, tasks)
 }
 
 type object = map[string]limitio.RawJSON

@@ -70,7 +70,7 @@ func TestDirect(t *testing.T) {
 		"a named id":       {strings.Replace(call(hello, meta), `7`, `"se\u00e9ven"`, 1), nil, true},
 		"who asks":         {call(hello, with(`"io.modelcontextprotocol/clientInfo":{"name":"it","version":"1"}`)), nil, true},
 		"progress":         {call(hello, with(`"progressToken":"p-1"`)), nil, true},
-		"roots":            {call(hello, strings.Replace(meta, `{}}`, `{"roots":{},"elicitation":{"form":{}}}}`, 1)), nil, true},
+		"roots":            {call(hello, strings.Replace(meta, `{}}`, `{"roots":{}}}`, 1)), nil, true},
 		"fails":            {call(`{"question":"fail"}`, meta), nil, true},
 		"thinks":           {strings.ReplaceAll(call(`{"question":"What is it?","max_calls":3}`, meta), "ponder_chat", "ponder_think"), map[string]string{"Mcp-Name": "ponder_think"}, true},
 		"thinks aloud":     {strings.ReplaceAll(call(`{"question":"What is it?","max_calls":3}`, with(`"progressToken":7`)), "ponder_chat", "ponder_think"), map[string]string{"Mcp-Name": "ponder_think"}, true},

@@ -147,6 +147,9 @@ func (c *client) continueSampled(ctx context.Context, req *sdk.CallToolRequest) 
 	if !ok {
 		return nil, outcome{}, badParams("requestState is not from this server")
 	}
+	if st.Step == approvalStep {
+		return c.continueApproved(ctx, req, st)
+	}
 	h, err := c.findHosted(ctx, st.Session)
 	if err != nil {
 		return nil, outcome{}, err

@@ -116,7 +116,7 @@ func (c *client) runThink(ctx context.Context, req *sdk.CallToolRequest, m mode,
 		work.Forget()
 		return nil, outcome{Session: work.ID(), Status: string(ponder.Thinking)}, nil
 	}
-	return c.waitWork(ctx, req, work)
+	return c.waitApproved(ctx, req, work)
 }
 
 // hasNoModel reports whether no model is configured.
