@@ -87,6 +87,7 @@ func start(t *testing.T, token string) *testServer {
 	for _, name := range []string{"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "TMPDIR"} {
 		env = append(env, name+"="+dir)
 	}
+	writeConfig(t, filepath.Join(dir, "ponder"))
 	line := launch(t, dir, env, filepath.Join(bin, "ponder"), "serve", "--json", "--listen", "127.0.0.1:0", "--db", filepath.Join(dir, "clients.db"))
 	var greeting struct{ Address string }
 	if err := json.Unmarshal([]byte(line), &greeting); err != nil {
@@ -94,6 +95,19 @@ func start(t *testing.T, token string) *testServer {
 	}
 	models = append(models, "PONDER_COMMAND="+filepath.Join(bin, "ponder")) // for clients that start their own server
 	return &testServer{url: greeting.Address, token: token, log: filepath.Join(dir, "ponder.log"), env: models}
+}
+
+// writeConfig writes a configuration that allows webhooks to this machine, where the clients receive
+// them.
+func writeConfig(t *testing.T, folder string) {
+	t.Helper()
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "config.toml"), []byte("[serve]\nallow = [\"127.0.0.1\"]\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // launch starts a program for the duration of the test and returns its first output line. Its
