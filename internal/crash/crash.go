@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/fileio"
 	"ponder/internal/limitio"
 	"ponder/internal/textkit"
 )
@@ -105,11 +106,11 @@ func printLabels() error {
 func (l Log) createOutput() (*os.File, error) {
 	var err error
 	for range 10 {
-		if err = os.MkdirAll(l.folder, 0o700); err != nil {
+		if err = fileio.MakeStateDir(l.folder); err != nil {
 			return nil, err
 		}
 		var f *os.File
-		f, err = os.OpenFile(filepath.Join(l.folder, ponder.NewID("run")+runSuffix), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		f, err = fileio.OpenState(filepath.Join(l.folder, ponder.NewID("run")+runSuffix), os.O_CREATE|os.O_EXCL|os.O_RDWR)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -217,7 +218,7 @@ func (l Log) Release(thread ponder.ThreadID) (released bool) {
 
 // collect makes a trace of the output of a process that has ended, and removes the output.
 func (l Log) collect(file string) bool {
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	f, err := fileio.OpenState(file, os.O_RDWR)
 	if err != nil || !lockFile(f) {
 		f.Close()
 		return false
@@ -279,7 +280,7 @@ func (l Log) readTrace(name string) (r Report, ok bool) {
 		return r, false
 	}
 	r.File = filepath.Join(l.folder, name)
-	f, err := os.Open(r.File)
+	f, err := fileio.OpenRegular(r.File)
 	if err != nil {
 		return r, false
 	}

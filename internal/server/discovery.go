@@ -73,7 +73,7 @@ func (s LocalServer) Token() string {
 	if token := os.Getenv(config.ServeToken); token != "" {
 		return token
 	}
-	text, err := os.ReadFile(tokenFile(s.file))
+	text, err := fileio.ReadFile(tokenFile(s.file), 1<<10)
 	if err != nil { // a server with tokens, or of another user
 		return ""
 	}
