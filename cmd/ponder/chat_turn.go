@@ -323,7 +323,7 @@ func (t *printedTurn) appendEdit(e llm.Edit) string {
 	if e.Back > 0 {
 		t.pendingText = restartNotice
 	}
-	if e.Text == "" {
+	if e.Text == "" && (t.Text.Open() != "" || t.pendingText == restartNotice) {
 		return ""
 	}
 	if t.pendingText == restartNotice {

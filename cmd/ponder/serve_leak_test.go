@@ -297,6 +297,7 @@ var leakBodies = map[string]string{
 	"fork-session":      `{"paused":true}`,
 	"open-conversation": `{"title":"CONTENTMARK"}`,
 	"post-message":      `{"content":"CONTENTMARK?"}`,
+	"decide-approval":   `{"decision":"deny"}`,
 	"start-research":    `{"question":"What is CONTENTMARK?","plan_first":true}`,
 	"ask-research":      `{"content":"CONTENTMARK?"}`,
 	"rewrite-research":  `{"section":"1"}`,

@@ -66,8 +66,9 @@ func NewLog(database string) Log {
 // output is the crash output of this process.
 var output struct {
 	sync.Mutex
-	file *os.File
-	log  Log
+	file    *os.File
+	log     Log
+	stopped bool // the process ends
 }
 
 // Start directs the trace of a crash of this process to the log. Only the first log of a
@@ -75,7 +76,7 @@ var output struct {
 func (l Log) Start() error {
 	output.Lock()
 	defer output.Unlock()
-	if l.folder == "" || output.file != nil {
+	if l.folder == "" || output.file != nil || output.stopped {
 		return nil
 	}
 	f, err := l.createOutput()
@@ -131,6 +132,7 @@ func (l Log) createOutput() (*os.File, error) {
 func Stop() {
 	output.Lock()
 	defer output.Unlock()
+	output.stopped = true
 	if output.file == nil {
 		return
 	}
