@@ -15,7 +15,7 @@ import (
 // lowers the number.
 const (
 	maxSkips    = 32
-	maxRaceless = 69
+	maxRaceless = 70
 )
 
 // TestSkips enforces the limits and requires a reason in each call.

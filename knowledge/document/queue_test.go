@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 func TestByteQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &byteQueue{limit: func() int64 { return 10 }}
+		var mu sync.Mutex
 		used, most := int64(0), int64(0)
 		began := time.Now()
 		for _, n := range []int64{4, 4, 4, 25, 2} {
@@ -22,18 +24,24 @@ func TestByteQueue(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				mu.Lock()
 				used += n
 				if most = max(most, used); used > 10 && used != 25 {
 					t.Errorf("%d bytes are in use", used)
 				}
+				mu.Unlock()
 				time.Sleep(time.Second)
+				mu.Lock()
 				used -= n
+				mu.Unlock()
 				release()
 				release()
 			}()
 			synctest.Wait()
 		}
 		time.Sleep(10 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
 		if q.used != 0 || used != 0 || most != 25 || time.Since(began) != 10*time.Second {
 			t.Errorf("%d and %d bytes are in use, at most %d", q.used, used, most)
 		}

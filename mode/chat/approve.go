@@ -159,6 +159,8 @@ func (s *state) decideCall(w *work, c llm.ToolCall, i int) (args json.RawMessage
 	switch {
 	case d.Refusal != "":
 		return c.Input, d.Refusal
+	case d.Ask != "" && d.Args != nil && s.isDenied(c.Name, d.Args): // the gate compared the model's arguments
+		return c.Input, deniedBefore
 	case d.Ask != "" && w.countQuestions() >= maxTurnQuestions:
 		return c.Input, tooManyQuestions
 	case d.Ask != "":
@@ -203,21 +205,27 @@ func (w *work) countQuestions() (n int) {
 
 func (s *state) describeUse(w *work, c llm.ToolCall) ToolUse {
 	u := ToolUse{Call: c, Turns: append(s.visibleTurns(), s.currentTurn(w)), Used: w.toolResults(), View: s.viewOf(w)}
+	for _, q := range s.Questions {
+		if q.Verdict == verdictApproved {
+			u.Approved = append(u.Approved, q.Tool)
+		}
+	}
+	u.Denied = s.isDenied(c.Name, c.Input)
+	return u
+}
+
+// isDenied reports whether the user denied exactly this call, and has written nothing since.
+func (s *state) isDenied(tool string, args json.RawMessage) bool {
 	own := ponder.Seq(0) // the newest message that answers no question
-	for _, t := range u.Turns {
-		if len(t.Message.Decided) == 0 {
+	for _, t := range append(s.visibleTurns(), s.Waiting[0]) {
+		if !t.Message.IsDecision() {
 			own = max(own, t.Message.Seq)
 		}
 	}
-	for _, q := range s.Questions {
-		switch {
-		case q.Verdict == verdictApproved:
-			u.Approved = append(u.Approved, q.Tool)
-		case q.Verdict == verdictDenied && q.Decided > own && q.Tool == c.Name && bytes.Equal(q.Args, taint.Compact(c.Input)):
-			u.Denied = true
-		}
-	}
-	return u
+	args = taint.Compact(args)
+	return slices.ContainsFunc(s.Questions, func(q question) bool {
+		return q.Verdict == verdictDenied && q.Decided > own && q.Tool == tool && bytes.Equal(q.Args, args)
+	})
 }
 
 // viewOf returns the texts that the model sees, by their origin.

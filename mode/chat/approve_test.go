@@ -200,6 +200,29 @@ func TestDeniedCall(t *testing.T) {
 	})
 }
 
+// TestDeniedRewrittenCall checks that a denied call is not asked again at once if the gate changes its
+// arguments.
+func TestDeniedRewrittenCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newApprovalRig()
+		g.opts.Gate = func(chat.ToolUse) taint.Decision {
+			return taint.Decision{Ask: "it stores", Args: json.RawMessage(`{"text":"x","untrusted":true}`)}
+		}
+		asked := 0
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
+			if asked++; asked%2 == 1 {
+				return callMessage("send", exactArgs), nil
+			}
+			return sayMessage("fine"), nil
+		}}
+		mind := runChat(t, g.opts, model, g.tools, "send it")
+		decide(mind, 0, questionsOf(mind)[0].ID, false)
+		if n := len(questionsOf(mind)); n != 1 {
+			t.Errorf("%d questions", n)
+		}
+	})
+}
+
 // TestManyQuestions checks that a turn asks about a few calls only.
 func TestManyQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
