@@ -74,6 +74,13 @@ func (w *world) countOf(name string) int {
 	return n
 }
 
+// readCount returns how often countOf was called with a name.
+func (w *world) readCount(name string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts[name]
+}
+
 func (w *world) isCalm() bool {
 	select {
 	case <-w.calm:
@@ -148,7 +155,7 @@ func (w *world) run() result {
 	if !settled {
 		w.report("not settled after %v: %s", settleMax, w.checker.describeOpen(w.base))
 	}
-	r := result{virtual: time.Since(w.began), kills: w.counts["kill"]}
+	r := result{virtual: time.Since(w.began), kills: w.readCount("kill")}
 	w.stop(cancel)
 	<-played
 	if settled {
