@@ -87,7 +87,7 @@ func TestDialRebinding(t *testing.T) {
 	r := rebind(t, "93.184.216.34", "127.0.0.1")
 	const name = "rebind.example.org"
 	first, err := r.LookupNetIP(t.Context(), "ip4", name) // a check before the connection passes
-	if err != nil || len(first) != 1 || !IsPublic(first[0]) {
+	if err != nil || len(first) != 1 || !isPublic(first[0]) {
 		t.Fatalf("the first answer: %v %v", first, err)
 	}
 	var g Guard

@@ -9,9 +9,3 @@ func IsLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && a.Unmap().IsLoopback()
 }
-
-// IsPublic reports whether an address is of the public internet.
-func IsPublic(a netip.Addr) bool {
-	what, _ := blockReason(a.Unmap())
-	return what == ""
-}
