@@ -104,7 +104,7 @@ func takeBody(w http.ResponseWriter, r *http.Request, memory *limitio.Memory) (*
 func MemoryFactor(path string) int64 {
 	switch {
 	case path == "/mcp", path == "/api/completions":
-		return 7
+		return 8
 	case strings.HasPrefix(path, "/a2a"):
 		return 5
 	}

@@ -18,6 +18,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat/mcp"
 	"ponder/internal/httpapi"
+	"ponder/internal/racetest"
 )
 
 const memoryToken = "0123456789abcdef0123456789abcdef"
@@ -165,9 +166,7 @@ var (
 // TestRequestMemory checks on all routes that a request uses at most three times its body, or 8 MiB with a
 // small body. Few routes need more, and reserve it.
 func TestRequestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures memory")
-	}
+	racetest.Skip(t, "it measures memory, which the detector multiplies")
 	h, routes := newTestHandler(t)
 	list := bodyRoutes(routes)
 	if len(list) < 60 {

@@ -165,6 +165,7 @@ func provideImports(ctx context.Context, runtime wazero.Runtime, compiled wazero
 // directly: go-pdfium's pool cannot be interrupted and takes ten times as long per
 // letter. The first error persists, and later calls return 0.
 type pdfEngine struct {
+	ctx   context.Context // done at the time limit
 	mod   api.Module
 	funcs map[string]api.Function
 	err   error
@@ -238,14 +239,16 @@ func (p *pdfRunner) runEngine(limit time.Duration, f func(*pdfEngine) error) err
 		return fmt.Errorf("start the PDF engine: %w", err)
 	}
 	defer mod.Close(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	late := make(chan struct{})
-	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, began: time.Now(), limit: limit, page: pdfPage, maxLimit: pdfMaxTime}
+	e := &pdfEngine{ctx: ctx, mod: mod, funcs: map[string]api.Function{}, began: time.Now(), limit: limit, page: pdfPage, maxLimit: pdfMaxTime}
 	if p.denied != nil {
 		e.limit, e.page, e.maxLimit = interpretedTime*limit, interpretedTime*pdfPage, interpretedMaxTime
 	}
 	e.timer = time.AfterFunc(e.limit, func() {
 		close(late)
-		_ = mod.CloseWithExitCode(context.Background(), 1) // running calls return an error
+		cancel() // running calls return an error; a close of the module would race with them
 	})
 	_, err = guard.Call(func() (struct{}, error) { return struct{}{}, f(e) })
 	if !e.timer.Stop() {
@@ -279,7 +282,7 @@ func (e *pdfEngine) call(name string, args ...uint64) uint64 {
 	}
 	var stack [8]uint64
 	copy(stack[:], args)
-	if err := f.CallWithStack(context.Background(), stack[:]); err != nil {
+	if err := f.CallWithStack(e.ctx, stack[:]); err != nil {
 		e.err = fmt.Errorf("call %s: %w", name, err)
 		return 0
 	}

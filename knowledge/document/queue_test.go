@@ -42,8 +42,11 @@ func TestByteQueue(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		mu.Lock()
 		defer mu.Unlock()
-		if q.used != 0 || used != 0 || most != 25 || time.Since(began) != 10*time.Second {
-			t.Errorf("%d and %d bytes are in use, at most %d", q.used, used, most)
+		q.mu.Lock()
+		left := q.used
+		q.mu.Unlock()
+		if left != 0 || used != 0 || most != 25 || time.Since(began) != 10*time.Second {
+			t.Errorf("%d and %d bytes are in use, at most %d", left, used, most)
 		}
 		release, err := q.acquire(t.Context(), 9)
 		if err != nil {
