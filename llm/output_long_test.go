@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"ponder/internal/racetest"
 )
 
 // TestOutputLong checks that the time to read hostile texts grows with their size, not its square: each would take
 // minutes otherwise.
 func TestOutputLong(t *testing.T) {
-	const size = 512 << 10
+	size := 512 << 10 / racetest.Stride(8)
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	tools := []Tool{{Name: "f", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}}
 	for _, text := range []string{

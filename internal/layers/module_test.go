@@ -53,7 +53,7 @@ func TestModulePath(t *testing.T) {
 	if got, err := os.ReadFile(guide); err != nil || string(got) != want {
 		t.Errorf("the guide is %q: %v", got, err)
 	}
-	run("build", "-trimpath", "./client")
+	run("build", "-trimpath", "./internal/textkit/...")
 	if out, err := exec.Command("gofmt", "-l", dir).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("gofmt wants changes: %v\n%s", err, out)
 	}

@@ -141,7 +141,7 @@ func TestAlwaysEnds(t *testing.T) {
 }
 
 func TestCutAnywhere(t *testing.T) {
-	for seed := uint64(0); seed < 24; seed += uint64(racetest.Stride(12)) {
+	for seed := uint64(0); seed < 12; seed += uint64(racetest.Stride(6)) {
 		o, w, inputs := anyRun(seed)
 		whole := newDriver(t, deepest, o, 3*time.Minute, w.answerAction)
 		whole.inputs = maps.Clone(inputs)

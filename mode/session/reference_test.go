@@ -15,6 +15,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/racetest"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
 	"ponder/store/memory"
@@ -226,7 +227,7 @@ func (p *play) checkThread() {
 // exactly once.
 func TestReference(t *testing.T) {
 	ended := make(map[ponder.Status]int)
-	for seed := range uint64(20) {
+	for seed := uint64(0); seed < 20; seed += uint64(racetest.Stride(2)) {
 		synctest.Test(t, func(t *testing.T) {
 			p := &play{t: t, rng: rand.New(rand.NewPCG(seed, 7)), store: memory.New()}
 			p.ref = reference{status: ponder.Thinking, open: make(map[string]int), commands: make(map[string]bool)}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/racetest"
 	"ponder/llm"
 )
 
@@ -146,7 +147,7 @@ func firstTool(b *testBench) time.Time {
 }
 
 func TestCutAnyWorld(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := uint64(0); seed < 4; seed += uint64(racetest.Stride(2)) {
 		synctest.Test(t, func(t *testing.T) {
 			c, _ := anyWorld(seed)
 			checkCrashes(t, c)

@@ -3,6 +3,7 @@ package real
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ type figure struct {
 	thoughts     int // also questions, of the model
 	words        int // of the answer
 	took, limit  time.Duration
+	useless      []string // keys of calls without a useful answer, with their errors
 }
 
 // measure counts the calls of a run. A call is useful if it has an answer that the run accepts
@@ -48,6 +50,7 @@ func measure(events []event) (f figure) {
 	for _, e := range events {
 		if e.Type == "question_updated" && strings.HasPrefix(e.Reason, "the model failed on") {
 			f.useful-- // its answer was not used
+			f.useless = append(f.useless, e.Reason)
 		}
 		if e.Type != "call_finished" || e.Data.Unsent || e.Data.Refused {
 			continue
@@ -64,11 +67,14 @@ func measure(events []event) (f figure) {
 		switch {
 		case e.Data.Error != "":
 			f.failed++
+			f.useless = append(f.useless, key+": "+e.Data.Error)
 		case again:
 			f.again++
 			f.useful++
 		case !retried[e.Run+" "+key]:
 			f.useful++
+		default:
+			f.useless = append(f.useless, key+": asked again")
 		}
 	}
 	return f
@@ -76,9 +82,27 @@ func measure(events []event) (f figure) {
 
 func (f figure) usefulShare() float64 { return float64(f.useful) / float64(max(1, f.calls)) }
 
+// chanceOfAtMost returns the probability of at most k successes in n trials that each succeed with probability
+// p (binomial distribution). One suite has some 40 calls: two useless ones more or less are chance.
+func chanceOfAtMost(k, n int, p float64) float64 {
+	sum := 0.0
+	for i := 0; i <= k; i++ {
+		sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return sum
+}
+
+func logChoose(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}
+
 func (f figure) add(o figure) figure {
 	f.calls, f.useful, f.again, f.failed = f.calls+o.calls, f.useful+o.useful, f.again+o.again, f.failed+o.failed
 	f.cut += o.cut
+	f.useless = append(slices.Clip(f.useless), o.useless...)
 	f.prompt, f.cached, f.output = f.prompt+o.prompt, f.cached+o.cached, f.output+o.output
 	f.thoughts, f.words, f.took = f.thoughts+o.thoughts, f.words+o.words, f.took+o.took
 	return f
