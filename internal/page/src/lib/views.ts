@@ -1,0 +1,15 @@
+// The views of the page. Each loads when it is first opened, so that the first view stays small.
+import type { Component } from 'svelte';
+
+export interface View {
+  /** The name in the address, such as session in #/session/ID. */
+  name: string;
+  /** The name in the navigation; none if the view is reached from others only. */
+  label?: string;
+  load(): Promise<{ default: Component<{ id: string }> | Component<Record<string, never>> }>;
+}
+
+export const views: View[] = [
+  { name: '', label: 'Ask', load: () => import('../views/start/Start.svelte') },
+  { name: 'work', label: 'Work', load: () => import('../views/start/Work.svelte') },
+];
