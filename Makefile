@@ -19,7 +19,7 @@ export CGO_ENABLED := 0
 # quarter less time if it collects no garbage below 2 GiB; that changes no output.
 export GOFLAGS := -trimpath '-toolexec=env GOGC=off GOMEMLIMIT=2GiB'
 
-.PHONY: build sbom advisories test check install cross lint dead unit race marked size real bench fuzz clean
+.PHONY: build sbom advisories test check install cross lint page dead unit race marked size real bench fuzz clean
 
 build:
 	$(GO) build $(FLAGS) -o bin/ponder ./cmd/ponder
@@ -28,7 +28,7 @@ build:
 test:
 	@scripts/need
 	@$(MAKE) --no-print-directory check size sbom advisories install
-	@$(MAKE) --no-print-directory -j4 race cross lint unit
+	@$(MAKE) --no-print-directory -j4 race cross lint unit page
 	@scripts/skipped bin/unit.json bin/marked.json bin/race.json
 	@echo "all tests passed"
 
@@ -54,6 +54,10 @@ lint: cross
 # Functions that no program calls are deleted, but for those of packages for tests,
 # and the methods that encoding/json finds by itself.
 KEPT := test/|arshalJSON$$
+
+# The page in the repository is the one that its source builds.
+page:
+	@scripts/page --check
 
 dead: bin/deadcode
 	@bin/deadcode ./... > bin/dead || { cat bin/dead; exit 1; }
