@@ -4,6 +4,9 @@
 // A server without tokens serves every caller, so it must listen only on its own machine. The
 // rules on Origin and Host protect it against foreign web pages and DNS rebinding in a local
 // browser. Such a caller has the scope Admin only with the secret of the server's own user.
+//
+// A browser exchanges a token for a cookie: see [Guard.SignIn]. A request with a cookie must come from a
+// page of this server.
 package auth
 
 import (
@@ -57,6 +60,9 @@ type Config struct {
 	Hosts   []string         // host names besides localhost and addresses
 	Origins []string         // allowed origins besides the server's own, such as "https://desk.example"
 	Now     func() time.Time // default time.Now
+
+	SignIns SignIns                    // of browsers; nil: cookies grant nothing
+	Public  func(r *http.Request) bool // files of the page, for every caller and origin; nil: none
 }
 
 // A Guard checks requests. It is safe for concurrent use.
@@ -64,6 +70,7 @@ type Guard struct {
 	cfg     Config
 	mu      sync.Mutex
 	buckets map[string]*bucket // by token name
+	codes   map[[sha256.Size]byte]code
 	logins  *logins
 }
 
@@ -72,7 +79,7 @@ func New(cfg Config) *Guard {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Guard{cfg: cfg, buckets: make(map[string]*bucket), logins: newLogins(cfg.Now())}
+	return &Guard{cfg: cfg, buckets: make(map[string]*bucket), codes: make(map[[sha256.Size]byte]code), logins: newLogins(cfg.Now())}
 }
 
 // A Caller is an authenticated caller.
@@ -80,6 +87,8 @@ type Caller struct {
 	Token  string // token name; empty without tokens
 	Owner  string
 	Scopes []Scope
+
+	Expires time.Time // of the sign-in; zero without a cookie
 
 	take func() *Refusal // nil: no limit
 }
@@ -121,14 +130,13 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if !g.isOwnHost(r.Host) {
 		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: "unknown Host of the request: add it to serve.hosts, or use the server's address"}
 	}
+	if g.isPage(r) {
+		return Caller{}, nil
+	}
 	if why := g.refuseOrigin(r); why != "" {
 		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: why}
 	}
-	secret := secretOf(r)
-	if len(g.cfg.Tokens) == 0 {
-		return Caller{Owner: g.cfg.Owner, Scopes: g.localScopes(secret)}, nil
-	}
-	t, ok, refused := g.logIn(r, secret)
+	c, ok, refused := g.identify(r)
 	switch {
 	case refused == nil && ok:
 	case isPublic(r):
@@ -138,7 +146,6 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	default:
 		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "no valid access token: send Authorization: Bearer with a token of this server"}
 	}
-	c := Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes, take: func() *Refusal { return g.limitRate(t) }}
 	if isRateLimited(r) {
 		if refused := c.TakeRequest(); refused != nil {
 			return Caller{}, refused
@@ -147,13 +154,33 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	return c, nil
 }
 
+// identify returns the caller of the token or the cookie in a request. A token takes precedence.
+func (g *Guard) identify(r *http.Request) (c Caller, ok bool, refused *Refusal) {
+	secret := secretOf(r)
+	if secret == "" {
+		if c, ok, refused = g.checkCookie(r); ok || refused != nil {
+			return c, ok, refused
+		}
+	}
+	if len(g.cfg.Tokens) == 0 {
+		return Caller{Owner: g.cfg.Owner, Scopes: g.localScopes(secret)}, true, nil
+	}
+	t, ok, refused := g.logIn(r, secret)
+	return g.callerOf(t, SignIn{}), ok, refused
+}
+
 // logIn returns the token of a secret. It refuses addresses with too many failures.
 func (g *Guard) logIn(r *http.Request, secret string) (t Token, ok bool, refused *Refusal) {
+	return g.logInAs(r, secret, g.findToken)
+}
+
+// logInAs is logIn for a way to find the token.
+func (g *Guard) logInAs(r *http.Request, secret string, find func(secret string) (Token, bool)) (t Token, ok bool, refused *Refusal) {
 	if secret == "" {
 		return Token{}, false, nil
 	}
-	t, ok = g.findToken(secret)
 	client := loginKey(g.clientAddress(r))
+	t, ok = find(secret)
 	if ok && g.logins.isKnown(client, t.Name) {
 		return t, true, nil
 	}
@@ -191,12 +218,31 @@ func (g *Guard) limitRate(t Token) *Refusal {
 const publicPath = "/.well-known/agent-card.json"
 
 func isPublic(r *http.Request) bool {
-	return r.URL.Path == publicPath && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return r.URL.Path == publicPath
+	case http.MethodPost:
+		return r.URL.Path == signInPath || r.URL.Path == signOutPath
+	}
+	return false
+}
+
+// isPage reports whether a request reads a file of the page or a shared report. Both are for every
+// caller, and links of other sites lead to them.
+func (g *Guard) isPage(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	return strings.HasPrefix(r.URL.Path, sharePath) || g.cfg.Public != nil && g.cfg.Public(r)
 }
 
 // findToken returns the token of a secret, in constant time.
 func (g *Guard) findToken(secret string) (found Token, ok bool) {
 	hash := HashOf(secret)
+	if len(g.cfg.Tokens) == 0 && g.cfg.Local != "" {
+		t := g.localToken()
+		return t, subtle.ConstantTimeCompare(hash[:], t.Hash[:]) == 1
+	}
 	for _, t := range g.cfg.Tokens {
 		if subtle.ConstantTimeCompare(hash[:], t.Hash[:]) == 1 {
 			found, ok = t, true

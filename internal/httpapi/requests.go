@@ -221,7 +221,7 @@ func linkTo(path string, query url.Values, next string) string {
 	return fmt.Sprintf(`<%s?%s>; rel="next"`, path, query.Encode())
 }
 
-// CORS headers. Pages send tokens, not cookies.
+// CORS headers. Pages of other origins send tokens, because the server accepts cookies only from its own pages.
 const (
 	pageMethods = "GET, POST, DELETE"
 	pageReads   = "Content-Disposition, ETag, Link, Mcp-Session-Id, Ponder-Server, Request-Id, Retry-After, WWW-Authenticate, " +

@@ -124,6 +124,7 @@ var rules = []rule{
 	{packages: "internal/mindrunner", ours: []string{".", "mode/subconscious", "sensor", "sensor/notify"}},
 	{packages: "internal/crash", ours: []string{"."}},
 	{packages: "internal/auth"},
+	{packages: "internal/credential", ours: []string{"internal/auth", "store/sqldb"}},
 	{packages: "internal/planfile", ours: []string{"."}},
 	{packages: "internal/schedule", ours: []string{"."}},
 	{packages: "internal/notice", ours: []string{".", "sensor/notify"}},
