@@ -65,6 +65,12 @@ type Config struct {
 	// Seen observes each request. The duration of a stream is zero.
 	Seen func(method, route string, status int, took time.Duration)
 
+	// Shares has the links to reports; nil: none.
+	Shares Shares
+
+	// Print makes a PDF of a report in HTML. It may return an [Error]. nil: none.
+	Print func(ctx context.Context, html []byte) ([]byte, error)
+
 	// More has further handlers behind the Guard.
 	More map[string]http.Handler
 
@@ -95,6 +101,7 @@ func New(ctx context.Context, c Config) http.Handler {
 	a.registerMore()
 	a.registerHealth(mux)
 	a.registerDocs(mux)
+	mux.HandleFunc("GET "+sharePath+"{secret}", a.openShare)
 	for pattern, h := range c.More {
 		mux.Handle(pattern, h)
 	}
@@ -255,6 +262,7 @@ func (a *api) apiErrorIn(part string, err error) error {
 }
 
 func (a *api) registerMore() {
+	a.registerAccess()
 	a.registerCompletions()
 	a.registerMemory()
 	a.registerMind()

@@ -93,7 +93,7 @@ func (a *api) registerResearch() {
 	huma.Register(a.huma, op(think, http.MethodPost, one+"/rewrite", "rewrite-research", "Rewrite a section of a report from its evidence, as a new research", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusPaymentRequired), a.rewriteResearch)
 	a.registerSchedules(op)
 	export := op(read, http.MethodGet, one+"/export", "export-research", "Export the report of a research", http.StatusNotFound)
-	huma.Register(a.huma, documentExport(export, "application/json", "text/markdown", "text/html", "application/x-ndjson"), a.exportResearch)
+	huma.Register(a.huma, documentExport(export, "application/json", "text/markdown", "text/html", "application/x-ndjson", "application/pdf"), a.exportResearch)
 }
 
 type startResearch struct {
@@ -225,12 +225,11 @@ func (a *api) cancelResearch(ctx context.Context, in *ResearchPath) (*researchOu
 
 type exportResearch struct {
 	ResearchPath
-	Format string `query:"format" enum:"json,markdown,html,jsonl" default:"json" doc:"json, markdown, html: the report; jsonl: one event per line"`
-	Known  string `header:"If-None-Match" doc:"ETag of your export"`
+	ReportForm
 }
 
 func (a *api) exportResearch(ctx context.Context, in *exportResearch) (*bodyFunc, error) {
-	return a.exportReport(ctx, in.ID, ponder.KindResearch, in.Format, in.Known)
+	return a.exportReport(ctx, in.ID, ponder.KindResearch, in.ReportForm)
 }
 
 type rewriteResearch struct {

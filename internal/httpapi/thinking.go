@@ -73,7 +73,7 @@ func (a *api) registerThinking() {
 	stream.Responses["204"] = &huma.Response{Description: "stream: the session has ended, and no event follows the cursor"}
 	huma.Register(a.huma, stream, a.streamSession)
 	export := get(one+"/export", "export-session", "Export a session", http.StatusNotFound)
-	huma.Register(a.huma, documentExport(export, "application/json", "text/markdown", "text/html", "application/x-ndjson"), a.exportSession)
+	huma.Register(a.huma, documentExport(export, "application/json", "text/markdown", "text/html", "application/x-ndjson", "application/pdf"), a.exportSession)
 	huma.Register(a.huma, post(one+"/pause", "pause-session", "Pause a session or research", http.StatusNotFound, http.StatusConflict), a.pauseSession)
 	huma.Register(a.huma, post(one+"/resume", "resume-session", "Resume a paused or interrupted session or research", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
 	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "Cancel a session or research", http.StatusNotFound, http.StatusConflict), a.cancelSession)

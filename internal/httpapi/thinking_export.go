@@ -14,30 +14,56 @@ import (
 	"ponder/mode/session"
 )
 
-type exportSession struct {
-	SessionPath
-	Format string `query:"format" enum:"json,markdown,html,jsonl" default:"json" doc:"json: all data; markdown or html: a report; jsonl: one event per line"`
+// A ReportForm is the form of an exported report.
+type ReportForm struct {
+	Format string `query:"format" enum:"json,markdown,html,jsonl,pdf" default:"json" doc:"json: all data; markdown, html or pdf: a report; jsonl: one event per line"`
+	Inline bool   `query:"inline" doc:"show the report in the browser, instead of a download"`
 	Known  string `header:"If-None-Match" doc:"ETag of your export"`
 }
 
-func (a *api) exportSession(ctx context.Context, in *exportSession) (*bodyFunc, error) {
-	return a.exportReport(ctx, in.ID, ponder.KindSession, in.Format, in.Known)
+const (
+	htmlFormat = "html"
+	pdfFormat  = "pdf"
+)
+
+type exportSession struct {
+	SessionPath
+	ReportForm
 }
 
-func (a *api) exportReport(ctx context.Context, name string, kind ponder.Kind, format, known string) (*bodyFunc, error) {
+func (a *api) exportSession(ctx context.Context, in *exportSession) (*bodyFunc, error) {
+	return a.exportReport(ctx, in.ID, ponder.KindSession, in.ReportForm)
+}
+
+func (a *api) exportReport(ctx context.Context, name string, kind ponder.Kind, form ReportForm) (*bodyFunc, error) {
 	info, err := a.ownedThread(ctx, name, kind)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := a.Service.Report(ctx, info.ID, format)
+	doc, err := a.formReport(ctx, info.ID, form.Format)
 	if err != nil {
 		return nil, a.apiError(err)
 	}
-	return a.deliverDocument(doc, known), nil
+	return a.deliverDocument(doc, form.Known, form.Inline), nil
 }
 
-// deliverDocument writes 304 if known has the ETag.
-func (a *api) deliverDocument(doc Document, known string) *bodyFunc {
+// formReport returns a report in a format. A PDF is the print of the HTML report.
+func (a *api) formReport(ctx context.Context, id ponder.ThreadID, format string) (Document, error) {
+	if format != pdfFormat {
+		return a.Service.Report(ctx, id, format)
+	}
+	if a.Print == nil {
+		return Document{}, huma.Error501NotImplemented("no browser is installed on this server to make a PDF: open the HTML report and use the print dialog of your browser, or install Chromium on the server")
+	}
+	doc, err := a.Service.Report(ctx, id, htmlFormat)
+	if err == nil {
+		doc.Body, err = a.Print(ctx, doc.Body)
+	}
+	return Document{Type: "application/pdf", Name: string(id) + ".pdf", Body: doc.Body}, err
+}
+
+// deliverDocument writes 304 if known has the ETag. A browser shows an inline document without its origin.
+func (a *api) deliverDocument(doc Document, known string, inline bool) *bodyFunc {
 	sum := sha256.Sum256(doc.Body)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	return &bodyFunc{func(hc huma.Context) {
@@ -48,7 +74,13 @@ func (a *api) deliverDocument(doc Document, known string) *bodyFunc {
 			return
 		}
 		hc.SetHeader("Content-Type", doc.Type)
-		hc.SetHeader("Content-Disposition", `attachment; filename="`+fileName(doc.Name)+`"`)
+		disposition := "attachment"
+		if inline {
+			disposition = "inline"
+			hc.SetHeader("Content-Security-Policy", reportPolicy+ownFrames)
+			hc.SetHeader("Referrer-Policy", "no-referrer")
+		}
+		hc.SetHeader("Content-Disposition", disposition+`; filename="`+fileName(doc.Name)+`"`)
 		hc.SetStatus(http.StatusOK)
 		if _, err := hc.BodyWriter().Write(doc.Body); err != nil {
 			a.Logger.Debug("client disconnected", "error", err)

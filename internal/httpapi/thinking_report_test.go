@@ -25,8 +25,8 @@ func TestExport(t *testing.T) {
 		if page := exportAs(t, h, "/api/threads/"+id+"/export?format=html", id, "text/html"); !strings.HasPrefix(page, "<!DOCTYPE html>") || !strings.Contains(page, "Content-Security-Policy") {
 			t.Errorf("page: %.300s", page)
 		}
-		if code := h.getJSON("/api/thinking/"+id+"/export?format=pdf", nil); code != 422 {
-			t.Errorf("pdf: %d", code)
+		if code := h.getJSON("/api/thinking/"+id+"/export?format=docx", nil); code != 422 {
+			t.Errorf("docx: %d", code)
 		}
 		talk := h.openThread("talk")
 		if code, body := h.sendRequest("mine", "GET", "/api/threads/"+talk+"/export?format=html", ""); code != 422 && code != 400 || !strings.Contains(body, "use jsonl") {

@@ -223,7 +223,7 @@ func (a *api) exportThread(ctx context.Context, in *exportThread) (*bodyFunc, er
 	if err != nil {
 		return nil, a.apiError(err)
 	}
-	deliver := a.deliverDocument(doc, in.Known)
+	deliver := a.deliverDocument(doc, in.Known, false)
 	if len(ids) == 0 {
 		return deliver, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	sockets "net"
@@ -26,6 +27,7 @@ import (
 	"ponder/internal/compat/a2a"
 	"ponder/internal/compat/mcp"
 	"ponder/internal/compat/responses"
+	"ponder/internal/credential"
 	"ponder/internal/httpapi"
 	"ponder/internal/limitio"
 	"ponder/internal/placement"
@@ -48,12 +50,16 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	if len(guard.Tokens) == 0 {
 		guard.Local = rand.Text() + rand.Text()
 	}
+	handler, err := s.newHandler(serving, guard)
+	if err != nil {
+		return err
+	}
 	id := ponder.NewID("srv")
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	srv := &http.Server{
-		Handler: withServerID(id, s.newHandler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: withServerID(id, handler), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
 	}
 	undo, err := writeServerFile(s.App, id, at, guard.Local)
@@ -71,6 +77,7 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	work.Go(func() { lost <- watchLost(serving, s.Store.Lost, fileEvery) })
 	work.Go(func() { s.RunCleanup(serving) })
 	work.Go(func() { s.RunTimers(serving) })
+	work.Go(func() { s.cleanUpCredentials(serving) })
 	work.Go(func() {
 		if err := s.hooks.Run(serving); err != nil && serving.Err() == nil {
 			slog.Error("cannot deliver webhooks", "error", err)
@@ -108,14 +115,24 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	return failed
 }
 
-func (s *Server) newHandler(ctx context.Context, guard auth.Config) http.Handler {
+func (s *Server) newHandler(ctx context.Context, guard auth.Config) (http.Handler, error) {
+	page, err := newWebPage(s.Page)
+	if err != nil {
+		return nil, err
+	}
+	if s.credentials, err = credential.Open(ctx, s.Store.SQL()); err != nil {
+		return nil, err
+	}
 	more, refuse := MountProtocols(s.protocols(ctx))
 	slog.Debug("mounted the client protocols", "routes", strings.Join(slices.Sorted(maps.Keys(more)), ", "))
 	maps.Copy(more, s.adminRoutes())
+	page.mountOn(more)
+	guard.SignIns, guard.Public = s.credentials, page.isPublic
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.Public, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
 		Ready: s.checkReady, ModelNotes: s.ModelNotes, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Memory: limitio.NewMemory(s.Settings.Serve.RequestMemory()), Seen: s.Meter.Request, More: more, Refuse: refuse,
-	}))
+		Shares: s.credentials,
+	})), nil
 }
 
 // A Server serves the use cases of a service over HTTP.
@@ -124,12 +141,15 @@ type Server struct {
 	Hosts   *mcp.Hosts // models of MCP clients
 	Version string     // program version
 	NoMind  bool       // disables ticks of the subconscious despite serve.mind
+	Page    fs.FS      // files of the web page; nil: none
 
 	OnInterrupt func(stop func()) (undo func()) // registers stop for an interrupt of the user
 	Ready       func(address string) error      // called once the server responds
 
 	hooks  *responses.Hooks // deliver webhooks about ended responses
 	agents *a2a.Server      // delivers push notifications about tasks
+
+	credentials *credential.Store // sign-ins and shares
 }
 
 // Thresholds of readiness.
@@ -186,4 +206,22 @@ func ignoreBrokenPipe() (undo func()) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE) // makes writes fail; children do not inherit ignored signals
 	return func() { signal.Stop(pipe) }
+}
+
+const credentialInterval = time.Hour
+
+// cleanUpCredentials deletes expired sign-ins and shares until ctx is done.
+func (s *Server) cleanUpCredentials(ctx context.Context) {
+	tick := time.NewTicker(credentialInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := s.credentials.Cleanup(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			slog.Warn("cannot delete expired credentials", "error", err)
+		}
+	}
 }
