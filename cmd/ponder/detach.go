@@ -302,7 +302,7 @@ func clientErrorText(err error) string {
 	if errors.As(err, &p) {
 		return truncate(oneLine(p.Error()), 200)
 	}
-	return truncate(oneLine(networkCause(err).Error()), 200)
+	return truncate(oneLine(server.NetworkCause(err).Error()), 200)
 }
 
 // tryEnqueue enqueues a thread for a serving process, and reports whether one starts soon. It

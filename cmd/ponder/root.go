@@ -56,7 +56,7 @@ ponder session resume last`,
 	root.AddCommand(
 		a.thinkCommand(), a.researchCommand(), a.askCommand(), a.chatCommand(), a.approveCommand(), a.denyCommand(), a.sessionCommand(), a.mindCommand(),
 		a.rememberCommand(), a.recallCommand(), a.memoryCommand(), a.personaCommand(),
-		a.threadCommand(), a.evidenceCommand(), a.verifyCommand(), a.webCommand(), a.toolCommand(), a.usageCommand(),
+		a.threadCommand(), a.evidenceCommand(), a.verifyCommand(), a.webCommand(), a.toolCommand(), a.usageCommand(), a.openCommand(),
 		a.settingsCommand(), a.modelCommand(), a.evalCommand(), a.doctorCommand(), a.serveCommand(), a.mcpCommand(), a.acpCommand(), a.backupCommand(), a.versionCommand(), a.licensesCommand(), completionCommand(), a.manCommand(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true

@@ -3,18 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	sockets "net"
 	"os"
-	"slices"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat/mcp"
+	"ponder/internal/page"
 	"ponder/internal/process"
 	"ponder/internal/server"
 )
@@ -23,6 +19,7 @@ type serveFlags struct {
 	listen      string
 	printConfig bool
 	noMind      bool
+	open        bool
 }
 
 func (a *cli) serveCommand() *cobra.Command {
@@ -30,8 +27,9 @@ func (a *cli) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the HTTP server until Ctrl-C",
-		Long: `Run the HTTP server until Ctrl-C. It offers sessions, research, conversations, memory and
-the subconscious, also as live streams. It also continues sessions that other commands
+		Long: `Run the HTTP server until Ctrl-C. Its web page shows sessions, research, conversations,
+memory and the subconscious: --open opens it. The API offers the same to programs, also as
+live streams. It also continues sessions that other commands
 start with --detach on the same database, sessions of killed processes, and scheduled
 research. /docs shows
 all routes, /openapi.json describes them, /metrics exports metrics. The server logs errors to
@@ -44,7 +42,8 @@ subconscious.
 
 After a stop signal, the exit code is 0. Running sessions are paused, and the next serve
 continues them.`,
-		Example: `ponder serve
+		Example: `ponder serve --open
+ponder serve
 PONDER_TOKEN=... ponder serve --listen 0.0.0.0:8744 --log-level info
 ponder serve --print-config`,
 		GroupID: groupSetUp,
@@ -54,6 +53,7 @@ ponder serve --print-config`,
 		},
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", "", "`address` to listen on (default 127.0.0.1:8744)")
+	cmd.Flags().BoolVar(&f.open, "open", false, "open the web page in a browser")
 	cmd.Flags().BoolVar(&f.printConfig, "print-config", false, "print the configuration without secrets and exit")
 	cmd.Flags().BoolVar(&f.noMind, "no-mind", false, "do not run the subconscious, even with serve.mind")
 	return cmd
@@ -77,7 +77,7 @@ func (a *cli) runServe(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	if f.printConfig {
-		a.printf("%s%s", cfg.Text(), tokensText(guard))
+		a.printf("%s%s", cfg.Text(), guard.Text())
 		return nil
 	}
 	defer process.RelaxGC()()
@@ -89,7 +89,7 @@ func (a *cli) runServe(ctx context.Context, f serveFlags) error {
 		}
 		return app.Errorf(code, "", "%w", err)
 	}
-	listener, err := a.openListener(ctx, address)
+	listener, err := server.Listen(ctx, a.App, address)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,10 @@ func (a *cli) runServe(ctx context.Context, f serveFlags) error {
 	}
 	web := &server.Server{
 		Service: s, Hosts: hosts, NoMind: f.noMind, Version: readBuildVersion().Version, OnInterrupt: a.interrupts.setGraceful,
-		Ready: func(at string) error { return a.printAddress(at, s.DatabasePath(), len(guard.Tokens) > 0) },
+		Page: page.Files(), Ready: func(at string) error { return a.printAddress(at, s.DatabasePath(), len(guard.Tokens) > 0) },
+	}
+	if f.open {
+		web.Opened = func(p server.PageOpening) { a.printNote("%s", p.Text()) }
 	}
 	err = web.ServeListener(ctx, listener, guard)
 	s.Close(ctx)
@@ -118,31 +121,6 @@ func (a *cli) forHosts(hosts *mcp.Hosts) *cli {
 	return &mine
 }
 
-func (a *cli) openListener(ctx context.Context, address string) (sockets.Listener, error) {
-	l, err := new(sockets.ListenConfig).Listen(ctx, "tcp", address)
-	if err == nil {
-		return l, nil
-	}
-	if !errors.Is(err, syscall.EADDRINUSE) {
-		return nil, usagef("--listen %s: %w", truncate(oneLine(address), 60), networkCause(err))
-	}
-	for _, s := range server.LocalServers(a.App) {
-		if strings.HasSuffix(s.Address, address[strings.LastIndexByte(address, ':'):]) {
-			return nil, usagef("%s is in use by `ponder serve` (process %d) for %s: choose another address with --listen", address, s.PID, s.Database)
-		}
-	}
-	return nil, usagef("%s is in use by another program: choose another address with --listen", address)
-}
-
-// networkCause returns the innermost cause of a network error.
-func networkCause(err error) error {
-	var op *sockets.OpError
-	if errors.As(err, &op) {
-		return op.Err
-	}
-	return err
-}
-
 func (a *cli) printAddress(at, database string, token bool) error {
 	if a.flags.json {
 		return a.printJSON(map[string]any{"address": at, "pid": os.Getpid(), "database": database})
@@ -151,22 +129,6 @@ func (a *cli) printAddress(at, database string, token bool) error {
 	if token {
 		needs = `-H "Authorization: Bearer $PONDER_TOKEN" `
 	}
-	a.printf("serving at %s: curl %s%s/api/thinking/ lists sessions, %s/docs shows all routes; Ctrl-C stops it\n", at, needs, at, at)
+	a.printf("serving at %s: a browser shows the page; curl %s%s/api/thinking/ lists sessions, %s/docs shows all routes; Ctrl-C stops it\n", at, needs, at, at)
 	return nil
-}
-
-func tokensText(guard auth.Config) string {
-	if len(guard.Tokens) == 0 {
-		return "# no token: every program on this machine has access\n"
-	}
-	var b strings.Builder
-	for _, t := range guard.Tokens {
-		var scopes []string
-		for _, s := range t.Scopes {
-			scopes = append(scopes, string(s))
-		}
-		slices.Sort(scopes)
-		fmt.Fprintf(&b, "# token %s: owner %s, for %s\n", t.Name, t.Owner, strings.Join(scopes, ", "))
-	}
-	return b.String()
 }

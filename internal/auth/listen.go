@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -65,4 +66,21 @@ func (c Config) CheckListen(listen string) error {
 		return fmt.Errorf("--listen %s: %w", listen, err)
 	}
 	return nil
+}
+
+// Text lists the tokens without secrets, as comments of a configuration.
+func (c Config) Text() string {
+	if len(c.Tokens) == 0 {
+		return "# no token: every program on this machine has access\n"
+	}
+	var b strings.Builder
+	for _, t := range c.Tokens {
+		var scopes []string
+		for _, s := range t.Scopes {
+			scopes = append(scopes, string(s))
+		}
+		slices.Sort(scopes)
+		fmt.Fprintf(&b, "# token %s: owner %s, for %s\n", t.Name, t.Owner, strings.Join(scopes, ", "))
+	}
+	return b.String()
 }

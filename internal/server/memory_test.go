@@ -45,7 +45,8 @@ func newTestHandler(t *testing.T) (h http.Handler, routes []string) {
 		a.Close()
 	})
 	guard := auth.Config{Tokens: []auth.Token{{Name: "a", Owner: app.LocalOwner, Scopes: auth.Scopes(), Hash: auth.HashOf(memoryToken)}}}
-	h = s.newHandler(t.Context(), guard)
+	h, err = s.newHandler(t.Context(), guard)
+	checkOK(t, err)
 	more, _ := MountProtocols(s.protocols(t.Context()))
 	routes = slices.Collect(maps.Keys(more))
 	routes = append(routes, slices.Collect(maps.Keys(s.adminRoutes()))...)

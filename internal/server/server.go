@@ -98,6 +98,13 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 		return err
 	}
 	defer s.notifyWhileReady(serving, at)()
+	if s.Opened != nil {
+		work.Go(func() {
+			if p, ok := s.openOwnPage(serving); ok {
+				s.Opened(p)
+			}
+		})
+	}
 	var failed error
 	select {
 	case err := <-ended:
@@ -145,6 +152,7 @@ type Server struct {
 
 	OnInterrupt func(stop func()) (undo func()) // registers stop for an interrupt of the user
 	Ready       func(address string) error      // called once the server responds
+	Opened      func(PageOpening)               // called after the page is opened; nil: do not open it
 
 	hooks  *responses.Hooks // deliver webhooks about ended responses
 	agents *a2a.Server      // delivers push notifications about tasks
