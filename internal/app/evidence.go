@@ -255,30 +255,48 @@ func (c *quoteChecker) checkMemory(ctx context.Context, e ponder.Evidence) (Quot
 }
 
 func inFile(e ponder.Evidence) QuoteStatus {
-	path, part, _ := strings.Cut(e.Source, "#")
-	if own, err := strconv.Unquote(`"` + path + `"`); err == nil && !fileExists(path) {
-		path = own
-	}
-	raw, err := document.ReadFile(path, 256<<20)
+	found := QuoteChanged
+	err := readFileParts(e, func(d *document.Document) bool {
+		switch {
+		case d.Verify(e.Content, e.Start, e.End):
+			found = QuoteExact
+			return false
+		case strings.Contains(normalizeSpace(d.Text), normalizeSpace(e.Content)):
+			found = QuoteFound
+		}
+		return true
+	})
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err != nil && !fileExists(path):
+	case errors.Is(err, fs.ErrNotExist):
 		return SourceGone
 	case err != nil:
 		return SourceNotKept
 	}
-	found := QuoteChanged
+	return found
+}
+
+// readFileParts calls part with each part of the file of a quote, until it returns false.
+func readFileParts(e ponder.Evidence, part func(*document.Document) bool) error {
+	path, name, _ := strings.Cut(e.Source, "#")
+	if own, err := strconv.Unquote(`"` + path + `"`); err == nil && !fileExists(path) {
+		path = own
+	}
+	raw, err := document.ReadFile(path, 256<<20)
+	if err != nil && !fileExists(path) {
+		return fs.ErrNotExist
+	}
+	if err != nil {
+		return err
+	}
 	for d, err := range document.Read(path, raw, nil, true) {
-		if err != nil || part != "" && d.Source != e.Source {
+		if err != nil || name != "" && d.Source != e.Source {
 			continue
 		}
-		if d.Verify(e.Content, e.Start, e.End) {
-			return QuoteExact
-		}
-		if strings.Contains(normalizeSpace(d.Text), normalizeSpace(e.Content)) {
-			found = QuoteFound
+		if !part(d) {
+			break
 		}
 	}
-	return found
+	return nil
 }
 
 func fileExists(path string) bool {

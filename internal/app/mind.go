@@ -369,6 +369,22 @@ func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error)
 	return js, nil
 }
 
+// A SensorReporter reports the health of sensors. A [UseCases] may implement it.
+type SensorReporter interface {
+	SensorStates(owner string) []mindrunner.SensorStatus
+}
+
+// SensorStates returns the states of an owner's sensors since the start of the subconscious here.
+func (s *Service) SensorStates(owner string) []mindrunner.SensorStatus {
+	m := s.Minds
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k := m.list[owner]; k != nil && k.Runner != nil {
+		return k.Status()
+	}
+	return nil
+}
+
 var _ ProtocolService = (*Service)(nil)
 
 // LockMind excludes other processes from running the subconscious of this database, until

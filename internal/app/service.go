@@ -93,8 +93,9 @@ type Start struct {
 	Title    string
 	NoMemory bool
 	NoWeb    bool
-	Persona  string // of research
-	Rounds   int    // of research; zero: as configured
+	Folders  []string // absolute paths of documents that the caller may read
+	Persona  string   // of research
+	Rounds   int      // of research; zero: as configured
 
 	PlanFirst bool         // of research: pause with a plan for approval
 	Plan      *ponder.Plan // of research: the approved plan; may be nil

@@ -65,7 +65,11 @@ func (s *Service) startThread(ctx context.Context, owner string, id ponder.Threa
 		return err
 	}
 	st.Title = textkit.Clean(st.Title)
-	p, err := s.forOwner(owner).PrepareStart(ctx, StartRequest{Start: st, ID: id, Memory: memory, Web: web, Unattended: true, Patience: ChatPatience})
+	docs, err := s.CheckDocs(ctx, "folders", st.Folders)
+	if err != nil {
+		return err
+	}
+	p, err := s.forOwner(owner).PrepareStart(ctx, StartRequest{Start: st, ID: id, Docs: docs, Memory: memory, Web: web, Unattended: true, Patience: ChatPatience})
 	if err != nil {
 		return err
 	}

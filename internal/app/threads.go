@@ -117,7 +117,12 @@ func (a *App) CompareSessions(ctx context.Context, first, second string) (*repor
 	if infos[0].ID == infos[1].ID {
 		return nil, Invalidf("", "both are %s: compare requires two sessions", infos[0].ID)
 	}
-	return report.Compare(ctx, store, a.Calibration(ctx, store), infos[0], infos[1])
+	return a.CompareThreads(ctx, store, infos[0], infos[1])
+}
+
+// CompareThreads compares two sessions of a log.
+func (a *App) CompareThreads(ctx context.Context, store ponder.Store, first, second ponder.Info) (*report.Comparison, error) {
+	return report.Compare(ctx, store, a.Calibration(ctx, store), first, second)
 }
 
 // threadsByID lists the thread of an id, else some with that prefix. It tries the text

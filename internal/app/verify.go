@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
+	"slices"
 	"strings"
 
 	"ponder"
@@ -13,6 +15,9 @@ import (
 	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
+	"ponder/knowledge/document"
+	"ponder/knowledge/lookup"
+	"ponder/knowledge/recall"
 	"ponder/store/sqlite"
 )
 
@@ -80,7 +85,25 @@ func (a *App) readFiled(ctx context.Context, store *sqlite.Store, name string) (
 	if err != nil {
 		return nil, err
 	}
-	v, since, err := FoldResearch(ctx, store, info.ID)
+	return reportOfThread(ctx, store, info)
+}
+
+// VerifyThread checks the report of a research.
+func (a *App) VerifyThread(ctx context.Context, info ponder.Info) (v Verification, err error) {
+	store, err := a.OpenReadOnly(ctx)
+	if err != nil {
+		return v, err
+	}
+	defer store.Close()
+	f, err := reportOfThread(ctx, store, info)
+	if err != nil {
+		return v, err
+	}
+	return a.VerifyReport(ctx, store, f), nil
+}
+
+func reportOfThread(ctx context.Context, log ponder.Log, info ponder.Info) (*report.ReportFile, error) {
+	v, since, err := FoldResearch(ctx, log, info.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -222,6 +245,15 @@ func fromDifference(line, other string) string {
 	return "…" + string(a[n-leadDifference:])
 }
 
+// Public returns v with names of sources instead of paths.
+func (v Verification) Public() Verification {
+	v.Quotes = slices.Clone(v.Quotes)
+	for i, q := range v.Quotes {
+		v.Quotes[i].Source = lookup.SourceName(q.Source)
+	}
+	return v
+}
+
 func (v Verification) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", textkit.Truncate(textkit.OneLine(v.Question), 200))
@@ -297,4 +329,92 @@ func (v Verification) verdict() string {
 		text += "."
 	}
 	return text
+}
+
+// A Passage is a quote in the text of its original.
+type Passage struct {
+	Before    string `json:"before"`
+	Quote     string `json:"quote"`
+	After     string `json:"after"`
+	CutBefore bool   `json:"cut_before" doc:"the original begins earlier"`
+	CutAfter  bool   `json:"cut_after" doc:"the original ends later"`
+}
+
+// maxAround bounds the text before and after a quote in a passage, in bytes.
+const maxAround = 2000
+
+// FindPassage checks evidence of a thread by ID, and returns the quote in its original, or nil.
+func (a *App) FindPassage(ctx context.Context, thread ponder.ThreadID, id string) (e CheckedEvidence, p *Passage, err error) {
+	store, err := a.OpenReadOnly(ctx)
+	if err != nil {
+		return e, nil, err
+	}
+	defer store.Close()
+	list, err := evidenceOf(ctx, store, thread, []string{id})
+	if err != nil {
+		return e, nil, err
+	}
+	e = list[0]
+	c := a.quoteChecker(ctx, store)
+	e.State = c.checkQuote(ctx, e.Evidence)
+	e.StateText = e.State.Describe()
+	return e, c.findPassage(ctx, e.Evidence), nil
+}
+
+// findPassage looks in the memory, the archive and the file of a quote, in this order.
+func (c *quoteChecker) findPassage(ctx context.Context, e ponder.Evidence) *Passage {
+	if c.library != nil && len(e.Hash) >= 12 {
+		x, err := c.library.Read(ctx, fmt.Sprintf("%s:%d-%d", e.Hash[:12], e.Start, e.End), recall.ReadOptions{Before: maxAround, After: maxAround})
+		if err == nil {
+			if p := passageIn(x.Text, e.Content, e.Start-x.Start); p != nil {
+				p.CutBefore, p.CutAfter = p.CutBefore || x.Start > 0, p.CutAfter || x.End < x.TextLength
+				return p
+			}
+		}
+	}
+	for _, hash := range append([]string{e.Original}, c.pageCopies(ctx, e)...) {
+		if hash == "" {
+			continue
+		}
+		if text, err := c.originalText(ctx, hash); err == nil {
+			if p := passageIn(text, e.Content, e.Start); p != nil {
+				return p
+			}
+		}
+	}
+	if strings.Contains(e.Source, "://") {
+		return nil
+	}
+	var found *Passage
+	err := readFileParts(e, func(d *document.Document) bool {
+		found = passageIn(d.Text, e.Content, e.Start)
+		return found == nil
+	})
+	if err != nil { // the check reports it
+		return nil
+	}
+	return found
+}
+
+// passageIn returns a quote in a text: at its place, or else its first occurrence with any white space.
+func passageIn(text, quote string, start int) *Passage {
+	end := start + len(quote)
+	if start < 0 || end > len(text) || text[start:end] != quote {
+		words := strings.Fields(quote)
+		if len(words) == 0 || len(quote) > maxAround*2 {
+			return nil
+		}
+		for i := range words {
+			words[i] = regexp.QuoteMeta(words[i])
+		}
+		at := regexp.MustCompile(strings.Join(words, `\s+`)).FindStringIndex(text)
+		if at == nil {
+			return nil
+		}
+		start, end = at[0], at[1]
+	}
+	from, to := max(0, start-maxAround), min(len(text), end+maxAround)
+	return &Passage{
+		Before: strings.ToValidUTF8(text[from:start], ""), Quote: text[start:end], After: strings.ToValidUTF8(text[end:to], ""), CutBefore: from > 0, CutAfter: to < len(text),
+	}
 }

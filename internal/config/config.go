@@ -9,7 +9,8 @@
 // [Config.Provider] describes how to reach one. [Keys], [Set] and [Unset] edit single
 // settings in the user's file and keep all other lines and comments.
 //
-// Keys of providers are only in the environment. A [Secret] does not print.
+// Keys of providers are in the environment, or in the user's key file: see [Config.KeyFile]. A [Secret]
+// does not print.
 package config
 
 import (

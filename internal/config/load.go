@@ -56,6 +56,9 @@ func Load(src Source) (*Config, error) {
 			return nil, err
 		}
 	}
+	if err := c.readKeyFile(); err != nil {
+		return nil, err
+	}
 	if err := c.readEnv(); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,9 @@ type Serve struct {
 	// final * matches any suffix.
 	Aliases map[string]string `toml:"aliases"`
 
+	// Folders are the folders that callers of the server may choose as sources.
+	Folders []string `toml:"folders"`
+
 	// RemoteContent has the addresses that stay links in answers: sources, all or none.
 	RemoteContent string `toml:"remote_content"`
 
@@ -138,6 +141,7 @@ func serveKeys() []Key {
 		{"serve.aliases.*", "target of a model name of clients: ponder/chat, ponder/research, ponder/session or provider/model", aliasLiteral},
 		{"serve.keep_exchanges", "retention of single requests of other programs, such as 24h; 0 for none", lifetimeLiteral},
 		{"serve.remote_content", "addresses that stay links in answers: sources, all or none", oneOfLiteral("sources", "all", "none")},
+		{"serve.folders", "folders that callers of the server may choose as sources, such as ~/notes, /srv/docs", listLiteral},
 		{t + "token_env", "environment variable with the token", variableLiteral},
 		{t + "hash", "sha256: and the SHA-256 of the token in hex, instead of token_env", digestLiteral},
 		{t + "owner", "owner of the threads and memories", ownerLiteral},

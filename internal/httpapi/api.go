@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -29,8 +30,11 @@ import (
 	"ponder/internal/compat/completions"
 	"ponder/internal/limitio"
 	"ponder/internal/locale"
+	"ponder/internal/mindlog"
+	"ponder/internal/report"
 	"ponder/internal/stream"
 	"ponder/internal/textkit"
+	"ponder/llm"
 	"ponder/mode/session"
 )
 
@@ -64,6 +68,9 @@ type Config struct {
 
 	// Seen observes each request. The duration of a stream is zero.
 	Seen func(method, route string, status int, took time.Duration)
+
+	// App returns the use cases of an owner that need the whole database; nil: none.
+	App func(owner string) *app.App
 
 	// Shares has the links to reports; nil: none.
 	Shares Shares
@@ -115,10 +122,29 @@ func humaConfig(version string) huma.Config {
 	cfg.CreateHooks = nil // which add $schema to bodies
 	cfg.DocsPath, cfg.SchemasPath, cfg.OpenAPIPath = "", "", ""
 	cfg.Transformers = []huma.Transformer{plainErrors}
+	cfg.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer"}}
 	cfg.Info.Description = "Deliberate thinking for language models: sessions, research, conversations, memory and a subconscious, on one durable log.\n\n" +
 		"Follow [events](#list-events) of a thread or the [stream](#stream-session) of a session. Repeat a request safely with the header `Idempotency-Key`."
 	return cfg
+}
+
+// schemaName names the schema of a type. Packages with names that others have, too, have a prefix.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == reflect.TypeFor[llm.Usage]() {
+		return "Model" + name
+	}
+	switch t.PkgPath() {
+	case reflect.TypeFor[report.Comparison]().PkgPath():
+		return "Report" + name
+	case reflect.TypeFor[mindlog.Reason]().PkgPath():
+		return "Mind" + name
+	}
+	return name
 }
 
 func (a *api) wrapHandler(next http.Handler) http.Handler {
@@ -263,6 +289,12 @@ func (a *api) apiErrorIn(part string, err error) error {
 
 func (a *api) registerMore() {
 	a.registerAccess()
+	a.registerEvidence()
+	a.registerLibrary()
+	a.registerMindInspect()
+	a.registerModels()
+	a.registerSearch()
+	a.registerSettings()
 	a.registerCompletions()
 	a.registerMemory()
 	a.registerMind()

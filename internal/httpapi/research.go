@@ -109,6 +109,7 @@ type startResearch struct {
 		PlanFirst bool          `json:"plan_first,omitempty" doc:"only make a plan, and wait for its approval"`
 		Plan      *ResearchPlan `json:"plan,omitempty" doc:"search exactly the queries of this plan"`
 		Since     string        `json:"since,omitempty" maxLength:"200" doc:"ID of a research to update: the report begins with the changes"`
+		SourceFolders
 		Limits
 	}
 }
@@ -142,10 +143,14 @@ func (a *api) startResearch(ctx context.Context, in *startResearch) (*researchOu
 		}
 		b.Since = string(older.ID)
 	}
-	_, err := a.runOnce(ctx, onceID{owner, researchRoute, in.Key}, bodyDigest(in.Body), func() (string, error) {
+	docs, err := a.resolveFolders(ctx, b.Folders)
+	if err != nil {
+		return nil, err
+	}
+	_, err = a.runOnce(ctx, onceID{owner, researchRoute, in.Key}, bodyDigest(in.Body), func() (string, error) {
 		return string(id), a.Service.Begin(ctx, owner, id, Start{
 			Kind: ponder.KindResearch, Question: strings.TrimSpace(b.Question), Model: b.Model, Title: b.Title, Persona: b.Persona, Rounds: b.Rounds, Budget: b.toBudget(),
-			NoMemory: b.NoMemory, NoWeb: b.NoWeb, PlanFirst: b.PlanFirst, Plan: b.Plan.toPlan(), Since: b.Since,
+			NoMemory: b.NoMemory, NoWeb: b.NoWeb, PlanFirst: b.PlanFirst, Plan: b.Plan.toPlan(), Since: b.Since, Folders: docs,
 		})
 	})
 	if err != nil {

@@ -44,7 +44,15 @@ type startBody struct {
 	Parallel int      `json:"parallel,omitempty" minimum:"1" maximum:"16" doc:"parallel foci; default: 1"`
 	ToTheEnd bool     `json:"to_the_end,omitempty" doc:"use the whole time, even without new insights"`
 	Title    string   `json:"title,omitempty" maxLength:"200" doc:"title in lists"`
+	NoMemory bool     `json:"no_memory,omitempty" doc:"do not search the memory"`
+	NoWeb    bool     `json:"no_web,omitempty" doc:"do not search the web"`
+	SourceFolders
 	Limits
+}
+
+// SourceFolders are folders with documents to read.
+type SourceFolders struct {
+	Folders []string `json:"folders,omitempty" maxItems:"20" doc:"allowed folders with documents to read: see /api/folders"`
 }
 
 type startSession struct {
@@ -89,10 +97,16 @@ func (a *api) startSession(ctx context.Context, in *startSession) (*sessionOutpu
 	s := Start{
 		Kind: ponder.KindSession, Question: strings.TrimSpace(b.Question), Model: b.Model, Budget: b.toBudget(), Parallel: b.Parallel, ToTheEnd: b.ToTheEnd, Title: b.Title, Cause: cause,
 	}
+	var err error
+	if s.NoMemory, s.NoWeb = b.NoMemory, b.NoWeb; len(b.Folders) > 0 {
+		if s.Folders, err = a.resolveFolders(ctx, b.Folders); err != nil {
+			return nil, err
+		}
+	}
 	if b.Every != nil {
 		s.Every = time.Duration(*b.Every * float64(time.Second))
 	}
-	err := a.Service.Begin(ctx, owner, id, s)
+	err = a.Service.Begin(ctx, owner, id, s)
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
 		return a.startedBefore(ctx, id, cause)
 	}

@@ -123,7 +123,7 @@ func appendResolved(ctx context.Context, a *app.App, said ponder.Resolution) (Ro
 		return Row{}, err
 	}
 	defer store.Close()
-	events, err := store.Append(ctx, app.MindID(), 0, ponder.Event{Body: said})
+	events, err := store.Append(ctx, subconscious.ThreadOf(a.Owner()), 0, ponder.Event{Body: said})
 	if err != nil {
 		return Row{}, fmt.Errorf("send to the subconscious: %w", err)
 	}

@@ -24,6 +24,7 @@ var ErrNone = app.Invalidf("", "the subconscious has not started")
 
 type Log struct {
 	subconscious.View
+	thread       ponder.ThreadID
 	Head         ponder.Seq     // the newest applied event
 	events       []ponder.Event // findings, changes, escalations and commands
 	observations map[string]ponder.Event
@@ -36,7 +37,7 @@ type Log struct {
 }
 
 func New() *Log {
-	return &Log{View: subconscious.NewView(), observations: make(map[string]ponder.Event), deliveries: make(map[string]map[string]time.Time),
+	return &Log{View: subconscious.NewView(), thread: app.MindID(), observations: make(map[string]ponder.Event), deliveries: make(map[string]map[string]time.Time),
 		spent: make(map[ponder.RunID]ponder.Cost), actions: make(map[ponder.RunID][]Action), failures: make(map[string]failure),
 		broken: make(map[ponder.RunID]int)}
 }
@@ -75,7 +76,7 @@ func deliveredBy(o ponder.Observation) (channel string, sent bool) {
 	return o.State, o.Sensor == subconscious.Delivery && o.State != ""
 }
 
-// Open reads the user's subconscious, or returns ErrNone.
+// Open reads the subconscious of a's owner, or returns ErrNone.
 func Open(ctx context.Context, a *app.App) (*Log, error) {
 	store, err := a.OpenReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingYet) {
@@ -85,11 +86,20 @@ func Open(ctx context.Context, a *app.App) (*Log, error) {
 		return nil, err
 	}
 	defer store.Close()
-	return Read(ctx, store)
+	return ReadOwner(ctx, store, a.Owner())
 }
 
-func Read(ctx context.Context, log ponder.Log) (*Log, error) {
+// ReadOwner reads the subconscious of an owner, or returns ErrNone.
+func ReadOwner(ctx context.Context, log ponder.Log, owner string) (*Log, error) {
 	m := New()
+	m.thread = subconscious.ThreadOf(owner)
+	return m.readAll(ctx, log)
+}
+
+// Read reads the local user's subconscious, or returns ErrNone.
+func Read(ctx context.Context, log ponder.Log) (*Log, error) { return New().readAll(ctx, log) }
+
+func (m *Log) readAll(ctx context.Context, log ponder.Log) (*Log, error) {
 	if err := m.Follow(ctx, log, nil); err != nil {
 		return nil, err
 	}
@@ -102,7 +112,7 @@ func Read(ctx context.Context, log ponder.Log) (*Log, error) {
 // Follow applies newer events and calls each, if not nil, after each. A missing thread is no
 // error.
 func (m *Log) Follow(ctx context.Context, log ponder.Log, each func(ponder.Event) error) error {
-	for ev, err := range log.Events(ctx, app.MindID(), m.Head) {
+	for ev, err := range log.Events(ctx, m.thread, m.Head) {
 		if errors.Is(err, ponder.ErrNoThread) {
 			return nil
 		}

@@ -138,7 +138,7 @@ func (s *Server) newHandler(ctx context.Context, guard auth.Config) (http.Handle
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.Public, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
 		Ready: s.checkReady, ModelNotes: s.ModelNotes, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Memory: limitio.NewMemory(s.Settings.Serve.RequestMemory()), Seen: s.Meter.Request, More: more, Refuse: refuse,
-		Shares: s.credentials,
+		App: s.App.As, Shares: s.credentials,
 	})), nil
 }
 
