@@ -25,13 +25,14 @@ import (
 //	                           sends a request, checks the status (2.. is any of them), keeps the body in the file answer
 //	hears FILE PATH PATTERN [BODY] [HEADER: VALUE]...
 //	                           reads a stream into a file until a line matches, then disconnects
-//	takes NAME FIELD           sets $NAME to a field of the answer, such as session.status
+//	takes NAME FIELD           sets $NAME to a field of the answer, such as session.status or list.0.id
+//	secret                     sets $TOKEN to the secret that a server without tokens leaves to its user
 //	until PATTERN METHOD PATH  repeats the request until the answer matches
 //
 // They send $TOKEN if set. A request that takes longer than askTime fails.
 func serveCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"serves": cmdServes, "ask": cmdAsks, "hears": cmdHears, "takes": cmdTakes, "until": cmdUntil, "approval": cmdApproval, "misuse": cmdMisuses,
+		"serves": cmdServes, "ask": cmdAsks, "hears": cmdHears, "takes": cmdTakes, "until": cmdUntil, "approval": cmdApproval, "misuse": cmdMisuses, "secret": cmdSecret,
 	}
 }
 
@@ -45,6 +46,11 @@ func cmdApproval(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("APPROVAL", m[1])
 	ts.Setenv("CODE", m[2])
 	ts.Check(os.WriteFile(ts.MkAbs("lines"), []byte("approve "+m[2]+"\n"), 0o600))
+}
+
+func cmdSecret(ts *testscript.TestScript, _ bool, _ []string) {
+	text := ts.ReadFile(filepath.Join(ts.Getenv("HOME"), ".local", "state", "ponder", "serve.token"))
+	ts.Setenv("TOKEN", strings.TrimSpace(text))
 }
 
 const askTime = 30 * time.Second
@@ -124,6 +130,10 @@ func cmdTakes(ts *testscript.TestScript, _ bool, args []string) {
 	var v any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("answer")), &v))
 	for part := range strings.SplitSeq(args[1], ".") {
+		if list, ok := v.([]any); ok && part == "0" && len(list) > 0 {
+			v = list[0]
+			continue
+		}
 		table, _ := v.(map[string]any)
 		v = table[part]
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package folders
 
 import (
@@ -27,7 +29,7 @@ func makeTree(t *testing.T) (root, outside string) {
 	}
 	for link, to := range map[string]string{"out": outside, "in": filepath.Join(root, "work"), "lost": filepath.Join(dir, "missing")} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
-			t.Skipf("this machine has no links: %v", err)
+			t.Fatal(err)
 		}
 	}
 	return root, outside

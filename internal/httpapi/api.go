@@ -28,6 +28,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/completions"
+	"ponder/internal/eval"
 	"ponder/internal/limitio"
 	"ponder/internal/locale"
 	"ponder/internal/mindlog"
@@ -143,6 +144,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "Report" + name
 	case reflect.TypeFor[mindlog.Reason]().PkgPath():
 		return "Mind" + name
+	case reflect.TypeFor[eval.Report]().PkgPath():
+		return "Eval" + name
 	}
 	return name
 }
@@ -290,6 +293,7 @@ func (a *api) apiErrorIn(part string, err error) error {
 func (a *api) registerMore() {
 	a.registerAccess()
 	a.registerEvidence()
+	a.registerEvaluations()
 	a.registerLibrary()
 	a.registerMindInspect()
 	a.registerModels()

@@ -112,7 +112,7 @@ func (a *api) earlierPaces(ctx context.Context, kind ponder.Kind, model string) 
 		}
 		err := a.withCalibrated(ctx, info, func(v session.View) {
 			s := v.Session
-			if u, seconds := s.Usage, s.Progress.Elapsed; u.Calls > 0 && seconds >= 1 {
+			if u, seconds := s.Usage, s.Progress.Elapsed; u.Calls > 0 && seconds > 0 {
 				list = append(list, pace{float64(u.Calls) / seconds, float64(u.Total) / seconds, u.USD / seconds})
 				priced = priced && u.Unpriced == 0
 			}

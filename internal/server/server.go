@@ -30,7 +30,9 @@ import (
 	"ponder/internal/credential"
 	"ponder/internal/httpapi"
 	"ponder/internal/limitio"
+	"ponder/internal/pdf"
 	"ponder/internal/placement"
+	"ponder/internal/process"
 	"ponder/internal/textkit"
 )
 
@@ -138,8 +140,23 @@ func (s *Server) newHandler(ctx context.Context, guard auth.Config) (http.Handle
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.Public, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
 		Ready: s.checkReady, ModelNotes: s.ModelNotes, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Memory: limitio.NewMemory(s.Settings.Serve.RequestMemory()), Seen: s.Meter.Request, More: more, Refuse: refuse,
-		App: s.App.As, Shares: s.credentials,
+		App: s.App.As, Shares: s.credentials, Print: newPrint(),
 	})), nil
+}
+
+// newPrint returns a function that makes PDFs, or nil without a browser on this machine.
+func newPrint() func(context.Context, []byte) ([]byte, error) {
+	printer := pdf.NewPrinter()
+	if printer == nil {
+		return nil
+	}
+	return func(ctx context.Context, html []byte) ([]byte, error) {
+		text, err := printer.Print(ctx, html)
+		if errors.Is(err, pdf.ErrBusy) || errors.Is(err, pdf.ErrMemory) || errors.Is(err, process.ErrTimeout) {
+			err = app.NotReadyf("%w: try again later, or print the HTML report in your browser", err)
+		}
+		return text, err
+	}
 }
 
 // A Server serves the use cases of a service over HTTP.
