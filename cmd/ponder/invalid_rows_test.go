@@ -140,7 +140,7 @@ func invalidInputs() []invalidInput {
 	missing("pause", "session_id", badInput{"id": noThread})
 	add("pause", "a session that has ended", "", badInput{"id": endedSession}).Code = app.Conflict
 	missing("remove", "thread_id", badInput{"id": noThread})
-	add("report", "an unknown format", "format", badInput{"id": endedSession, "format": "pdf"})
+	add("report", "an unknown format", "format", badInput{"id": endedSession, "format": "docx"})
 	missing("report", "session_id", badInput{"id": noThread, "format": "json"})
 	missing("export", "thread_id", badInput{"id": noThread})
 

@@ -108,7 +108,7 @@ func (a *cli) runServe(ctx context.Context, f serveFlags) error {
 		Page: page.Files(), Ready: func(at string) error { return a.printAddress(at, s.DatabasePath(), len(guard.Tokens) > 0) },
 	}
 	if f.open {
-		web.Opened = func(p server.PageOpening) { a.printNote("%s", p.Text()) }
+		web.Opened = func(p server.OpenResult) { a.printNote("%s", p.Text()) }
 	}
 	err = web.ServeListener(ctx, listener, guard)
 	s.Close(ctx)
@@ -129,6 +129,6 @@ func (a *cli) printAddress(at, database string, token bool) error {
 	if token {
 		needs = `-H "Authorization: Bearer $PONDER_TOKEN" `
 	}
-	a.printf("serving at %s: a browser shows the page; curl %s%s/api/thinking/ lists sessions, %s/docs shows all routes; Ctrl-C stops it\n", at, needs, at, at)
+	a.printf("serving at %s: curl %s%s/api/thinking/ lists sessions, %s/docs shows all routes, a browser shows the page; Ctrl-C stops it\n", at, needs, at, at)
 	return nil
 }

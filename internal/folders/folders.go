@@ -5,6 +5,7 @@ package folders
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,8 +73,8 @@ type Folder struct {
 	Readable bool   `json:"readable"`
 }
 
-// A Listing is the content of an allowed folder.
-type Listing struct {
+// A Content is the content of an allowed folder.
+type Content struct {
 	Path    string // resolved; empty for the roots
 	Parent  string // empty if it is not allowed
 	Folders []Folder
@@ -82,7 +83,7 @@ type Listing struct {
 }
 
 // List returns the folders in an allowed folder, or the roots for "". It leaves out hidden folders.
-func (r Roots) List(path string) (l Listing, err error) {
+func (r Roots) List(path string) (l Content, err error) {
 	l.Folders = []Folder{}
 	if path == "" {
 		for _, root := range r {
@@ -96,14 +97,9 @@ func (r Roots) List(path string) (l Listing, err error) {
 	if parent, err := r.Resolve(filepath.Dir(l.Path)); err == nil && parent != l.Path {
 		l.Parent = parent
 	}
-	dir, err := os.Open(l.Path)
+	entries, err := readFolder(l.Path, maxEntries)
 	if err != nil {
 		return l, fmt.Errorf("read the folder: %w", errors.Unwrap(err))
-	}
-	defer dir.Close()
-	entries, err := dir.ReadDir(maxEntries)
-	if err != nil && len(entries) == 0 {
-		return l, nil // an empty folder
 	}
 	l.Partial = len(entries) == maxEntries
 	for _, e := range entries {
@@ -121,11 +117,25 @@ func (r Roots) List(path string) (l Listing, err error) {
 	return l, nil
 }
 
-func newFolder(path, name string) Folder {
-	dir, err := os.Open(path)
-	if err == nil {
-		_, err = dir.ReadDir(1)
-		dir.Close()
+// readFolder returns at most n entries.
+func readFolder(path string, n int) ([]fs.DirEntry, error) {
+	f, err := os.DirFS(path).Open(".")
+	if err != nil {
+		return nil, err
 	}
-	return Folder{path, name, err == nil || !errors.Is(err, fs.ErrPermission)}
+	defer f.Close()
+	dir, ok := f.(fs.ReadDirFile)
+	if !ok {
+		return nil, fs.ErrInvalid
+	}
+	entries, err := dir.ReadDir(n)
+	if errors.Is(err, io.EOF) { // an empty folder
+		err = nil
+	}
+	return entries, err
+}
+
+func newFolder(path, name string) Folder {
+	_, err := readFolder(path, 1)
+	return Folder{path, name, err == nil}
 }

@@ -125,6 +125,7 @@ var rules = []rule{
 	{packages: "internal/crash", ours: []string{"."}},
 	{packages: "internal/auth"},
 	{packages: "internal/folders"},
+	{packages: "internal/page"},
 	{packages: "internal/pdf", ours: []string{"internal/process"}},
 	{packages: "internal/credential", ours: []string{"internal/auth", "store/sqldb"}},
 	{packages: "internal/planfile", ours: []string{"."}},

@@ -10,8 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ponder/internal/fileio"
 	"ponder/internal/process"
 )
+
+// maxStat bounds a file of /proc, in bytes.
+const maxStat = 16 << 10
 
 // watchMemory kills the group of a command above a limit of memory. The result tells whether it did.
 func watchMemory(ctx context.Context, cmd *exec.Cmd, limit int64, every time.Duration) *atomic.Bool {
@@ -40,7 +44,7 @@ func watchMemory(ctx context.Context, cmd *exec.Cmd, limit int64, every time.Dur
 func groupMemory(proc string, group int) (sum int64) {
 	files, _ := filepath.Glob(filepath.Join(proc, "[0-9]*", "stat")) // a bad pattern gives none
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := fileio.ReadFile(file, maxStat)
 		if err != nil {
 			continue // ended
 		}
@@ -57,7 +61,7 @@ func groupMemory(proc string, group int) (sum int64) {
 
 // privateMemory returns the resident memory without shared pages.
 func privateMemory(statm string) int64 {
-	text, err := os.ReadFile(statm)
+	text, err := fileio.ReadFile(statm, maxStat)
 	if err != nil {
 		return 0
 	}

@@ -76,7 +76,7 @@ func (p *Printer) Print(ctx context.Context, html []byte) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	page, out := filepath.Join(dir, "report.html"), filepath.Join(dir, "report.pdf")
-	if err := os.WriteFile(page, html, 0o600); err != nil {
+	if err := fileio.WritePrivate(page, html); err != nil {
 		return nil, fmt.Errorf("print: %w", err)
 	}
 	if err := p.runBrowser(ctx, dir, page, out); err != nil {

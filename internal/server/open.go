@@ -87,21 +87,21 @@ func (s LocalServer) newCode(ctx context.Context) (string, error) {
 // ErrNoBrowser reports a machine that cannot show a page.
 var ErrNoBrowser = errors.New("this machine has no display or no browser")
 
-// A PageOpening is the result of an attempt to open the page.
-type PageOpening struct {
+// An OpenResult is the result of an attempt to open the page.
+type OpenResult struct {
 	Address string `json:"address"`
 	Opened  bool   `json:"opened"`
 }
 
 // OpenPage opens the page of a server in the user's browser, unless show is false.
-func (s LocalServer) OpenPage(ctx context.Context, show bool) (p PageOpening) {
+func (s LocalServer) OpenPage(ctx context.Context, show bool) (p OpenResult) {
 	p.Address = s.PageAddress(ctx)
 	p.Opened = show && openBrowser(ctx, p.Address) == nil
 	return p
 }
 
-// Text describes the opening for users.
-func (p PageOpening) Text() string {
+// Text describes the result for users.
+func (p OpenResult) Text() string {
 	if p.Opened {
 		return "opened " + p.Address
 	}
@@ -114,7 +114,7 @@ func (p PageOpening) Text() string {
 }
 
 // openOwnPage opens the page of the server of this process.
-func (s *Server) openOwnPage(ctx context.Context) (p PageOpening, ok bool) {
+func (s *Server) openOwnPage(ctx context.Context) (p OpenResult, ok bool) {
 	own, ok := ownServer(s.App)
 	if ok {
 		p = own.OpenPage(ctx, true)

@@ -59,7 +59,7 @@ func TestOpenBrowser(t *testing.T) {
 }
 
 func TestPageOpeningText(t *testing.T) {
-	p := PageOpening{Address: "http://127.0.0.1:8744/#/sign-in/ABC"}
+	p := OpenResult{Address: "http://127.0.0.1:8744/#/sign-in/ABC"}
 	if text := p.Text(); !strings.HasPrefix(text, p.Address+"\n") || !strings.Contains(text, "ssh -L 8744:127.0.0.1:8744 ") {
 		t.Error(text)
 	}
