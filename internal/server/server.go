@@ -169,7 +169,7 @@ type Server struct {
 
 	OnInterrupt func(stop func()) (undo func()) // registers stop for an interrupt of the user
 	Ready       func(address string) error      // called once the server responds
-	Opened      func(OpenResult)               // called after the page is opened; nil: do not open it
+	Opened      func(OpenResult)                // called after the page is opened; nil: do not open it
 
 	hooks  *responses.Hooks // deliver webhooks about ended responses
 	agents *a2a.Server      // delivers push notifications about tasks
