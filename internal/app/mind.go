@@ -22,6 +22,7 @@ import (
 	"ponder/internal/placement"
 	"ponder/internal/stream"
 	"ponder/internal/textkit"
+	"ponder/knowledge/lookup"
 	"ponder/knowledge/recall"
 	"ponder/mode/subconscious"
 	"ponder/sensor"
@@ -369,23 +370,49 @@ func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error)
 	return js, nil
 }
 
-// A SensorReporter reports the health of sensors. A [UseCases] may implement it.
-type SensorReporter interface {
-	SensorStates(owner string) []mindrunner.SensorStatus
-}
+// A SensorStatus is the status of a sensor in this process.
+type SensorStatus = mindrunner.SensorStatus
 
-// SensorStates returns the states of an owner's sensors since the start of the subconscious here.
-func (s *Service) SensorStates(owner string) []mindrunner.SensorStatus {
-	m := s.Minds
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if k := m.list[owner]; k != nil && k.Runner != nil {
-		return k.Status()
+func (s *Service) Sensors(ctx context.Context, who string) ([]SensorStatus, error) {
+	k, back, err := s.Minds.acquire(ctx, who)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	defer back()
+	list := k.Status()
+	for i := range list {
+		list[i].Error = lookup.NamePaths(list[i].Error)
+	}
+	return list, nil
 }
 
-var _ ProtocolService = (*Service)(nil)
+func (s *Service) RollBack(ctx context.Context, who string, tick int) (ponder.Event, error) {
+	id := mindrunner.Thread(who)
+	said, newest, err := subconscious.RollbackBefore(s.Log.Events(ctx, id, 0), tick) // the public events lack paths
+	switch {
+	case err != nil:
+		return ponder.Event{}, fmt.Errorf("roll back to before tick %d: %w", tick, err)
+	case said.As == "":
+		return ponder.Event{}, Invalidf("tick", "tick %d does not exist; the newest is %d", tick, newest)
+	}
+	events, err := s.Log.Append(ctx, id, 0, ponder.Event{Body: said})
+	if err != nil {
+		return ponder.Event{}, fmt.Errorf("send to the subconscious: %w", err)
+	}
+	return events[0], nil
+}
+
+func (s *Service) TestSensors(ctx context.Context, who string) ([]SensorTrial, error) {
+	if who != LocalOwner {
+		return nil, NotFoundf("", "no sensors are configured for %s: only the local user's subconscious has configured sensors", who)
+	}
+	return s.forOwner(who).TrySensors(ctx, time.Now())
+}
+
+var (
+	_ ProtocolService = (*Service)(nil)
+	_ MindService     = (*Service)(nil)
+)
 
 // LockMind excludes other processes from running the subconscious of this database, until
 // unlock.

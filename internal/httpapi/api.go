@@ -302,6 +302,7 @@ func (a *api) registerMore() {
 	a.registerCompletions()
 	a.registerMemory()
 	a.registerMind()
+	a.registerInbox()
 	a.registerUsage()
 }
 

@@ -89,18 +89,14 @@ func Open(ctx context.Context, a *app.App) (*Log, error) {
 	return ReadOwner(ctx, store, a.Owner())
 }
 
-// ReadOwner reads the subconscious of an owner, or returns ErrNone.
-func ReadOwner(ctx context.Context, log ponder.Log, owner string) (*Log, error) {
-	m := New()
-	m.thread = subconscious.ThreadOf(owner)
-	return m.readAll(ctx, log)
+func Read(ctx context.Context, log ponder.Log) (*Log, error) {
+	return ReadThread(ctx, log, app.MindID())
 }
 
-// Read reads the local user's subconscious, or returns ErrNone.
-func Read(ctx context.Context, log ponder.Log) (*Log, error) { return New().readAll(ctx, log) }
-
-func (m *Log) readAll(ctx context.Context, log ponder.Log) (*Log, error) {
-	if err := m.Follow(ctx, log, nil); err != nil {
+// ReadThread reads the subconscious of a thread, or returns ErrNone.
+func ReadThread(ctx context.Context, log ponder.Log, id ponder.ThreadID) (*Log, error) {
+	m := New()
+	if err := m.followThread(ctx, log, id, nil); err != nil {
 		return nil, err
 	}
 	if m.Head == 0 {
@@ -112,7 +108,11 @@ func (m *Log) readAll(ctx context.Context, log ponder.Log) (*Log, error) {
 // Follow applies newer events and calls each, if not nil, after each. A missing thread is no
 // error.
 func (m *Log) Follow(ctx context.Context, log ponder.Log, each func(ponder.Event) error) error {
-	for ev, err := range log.Events(ctx, m.thread, m.Head) {
+	return m.followThread(ctx, log, app.MindID(), each)
+}
+
+func (m *Log) followThread(ctx context.Context, log ponder.Log, id ponder.ThreadID, each func(ponder.Event) error) error {
+	for ev, err := range log.Events(ctx, id, m.Head) {
 		if errors.Is(err, ponder.ErrNoThread) {
 			return nil
 		}
