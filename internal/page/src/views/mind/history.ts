@@ -241,3 +241,13 @@ export function tickCost(tick: Tick): { calls: number; tokens: number; dollars: 
   }
   return sum;
 }
+
+/** The changes of a tick: new and stronger entries first, then the lost ones; entries that only faded apart. */
+export function sortedChanges(changes: Change[]): { changes: Change[]; faded: Change[] } {
+  const order = ['added', 'moved', 'reinforced', 'merged', 'removed', 'pruned', 'resolved', 'forgotten'];
+  const gone = new Set(changes.filter((c) => c.did !== 'decayed' && c.strength <= 0).map((c) => c.entry));
+  return {
+    changes: changes.filter((c) => c.did !== 'decayed').toSorted((a, b) => order.indexOf(a.did) - order.indexOf(b.did)),
+    faded: changes.filter((c) => c.did === 'decayed' && !gone.has(c.entry)),
+  };
+}

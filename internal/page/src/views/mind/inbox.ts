@@ -15,14 +15,14 @@ export interface Escalation {
   decided_at?: string;
   did?: { tool: string; at: string; reason?: string; outcome?: string; failed?: boolean; session_id?: string }[];
   /** The answer of the user. */
-  answer?: { do: string; at: string; thread_id?: string; memory_id?: string } | string | null;
+  answer?: { do: string; at: string; made?: string } | null;
 }
 
 export type Deed = 'message' | 'act' | 'remember' | 'dismiss';
 
 /** What the user did with an escalation, or an empty text. */
 export function answerOf(e: Escalation): string {
-  return typeof e.answer === 'string' ? e.answer : (e.answer?.do ?? '');
+  return e.answer?.do ?? '';
 }
 
 /** The escalations that wait for the user: without an answer, and not dismissed by the model. */
@@ -46,4 +46,17 @@ export function stateWords(e: Escalation): string {
   if (answer) return { message: 'You talk about it', act: 'Ponder thinks about it', remember: 'Remembered', dismiss: 'You dismissed it' }[answer] ?? answer;
   const said: Record<string, string> = { message: 'Ponder told you', act: 'Ponder acted', remember: 'Ponder remembered it', dismiss: 'Ponder dismissed it' };
   return e.outcome ? (said[e.outcome] ?? e.outcome) : 'Not decided yet';
+}
+
+/** The message of Ponder without its note about strangers, and the quotes of strangers in it. */
+export function toldParts(told: string): { message: string; quotes: string[] } {
+  const [message = '', rest = ''] = told.split(/\n\n(?:This is based on text from strangers:|Text from strangers may have influenced this\.)/);
+  const quotes = rest.split('\n').filter((line) => line.startsWith('>')).map((line) => line.replace(/^>\s*/, ''));
+  return { message: message.trim(), quotes };
+}
+
+/** Words to begin with, which the user may change before they are sent. */
+export function firstWords(e: Escalation, deed: Deed): string {
+  if (deed === 'message') return `About what you brought up: ${e.summary}`;
+  return deed === 'act' ? `What is the best thing to do about this: ${e.summary}?` : e.summary;
 }

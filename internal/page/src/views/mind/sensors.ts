@@ -10,7 +10,7 @@ export interface Sensor {
 export interface Tested {
   sensor: string;
   error?: string;
-  observations?: { content?: string; text?: string }[];
+  sees?: string[];
 }
 
 export function healthOf(s: Sensor): 'ok' | 'failing' | 'new' {

@@ -20,6 +20,18 @@ export function fittingSpan(history: History, now: number): number {
   return (spans.find((s) => now - oldest <= s.ms) ?? spans.at(-1)!).ms;
 }
 
+/** Returns the last length before now, or less: it begins shortly before the first tick. */
+export function spanOf(history: History, now: number, length: number): Span {
+  const first = history.ticks[0]?.at ?? now;
+  return { from: Math.max(now - length, first - (now - first) * 0.05 - 60_000), to: now };
+}
+
+/** Returns the top of the scale: even, and at least 6. */
+export function highest(tracks: Track[], span: Span): number {
+  const shown = tracks.flatMap((t) => t.points.filter((p, i) => p.at >= span.from || (t.points[i + 1]?.at ?? 0) >= span.from));
+  return Math.max(6, 2 * Math.ceil(Math.max(0, ...shown.map((p) => p.strength)) / 2));
+}
+
 /** Returns the x of a time, clamped to the picture. */
 export function xOf(time: number, span: Span, width: number): number {
   const share = (time - span.from) / Math.max(1, span.to - span.from);
