@@ -193,8 +193,8 @@ func (e *evaluation) showProgress(p eval.Progress) {
 
 func (e *evaluation) printReport() error {
 	r := e.Experiment().Report()
-	if err := e.Plan.Save(e.Settings, r); err != nil { // the server cannot show it
-		e.printWarning(err)
+	if err := eval.StoreReport(eval.ReportFolder(e.Settings.DB), e.Plan.Stored(r, time.Now())); err != nil {
+		e.printNote("cannot store the report for the web page: %v", err)
 	}
 	if e.output != "" {
 		if err := fileio.WritePrivate(e.output, []byte(e.Markdown(r))); err != nil {

@@ -2,8 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -13,57 +13,43 @@ import (
 	"ponder/internal/eval"
 )
 
-// registerEvaluations serves the reports of the command eval.
 func (a *api) registerEvaluations() {
-	op := func(path, id, summary string) huma.Operation {
-		return a.newOperation(auth.Read, http.MethodGet, path, id, summary, "usage", http.StatusNotFound)
-	}
-	huma.Register(a.huma, op("/api/evaluations", "list-evaluations", "List reports of evaluations, newest first"), a.listEvaluations)
-	huma.Register(a.huma, op("/api/evaluations/{id}", "get-evaluation", "Show the report of an evaluation"), a.getEvaluation)
+	const all = "/api/evaluations"
+	list := a.newOperation(auth.Read, http.MethodGet, all, "list-evaluations", "List the results of ponder eval, newest first", "usage")
+	list.Description = "`ponder eval` stores its report beside the database of the server. Only the local user has evaluations."
+	huma.Register(a.huma, list, a.listEvaluations)
+	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, all+"/{name}", "get-evaluation", "Show a result of ponder eval", "usage", http.StatusNotFound), a.getEvaluation)
 }
 
-// An Evaluation is a report in a list.
+// An Evaluation describes a result of ponder eval.
 type Evaluation struct {
-	Name      string    `json:"name"`
+	Name      string    `json:"name" doc:"name of the file of questions"`
 	At        time.Time `json:"at"`
-	Judge     string    `json:"judge,omitempty"`
 	Questions int       `json:"questions"`
 	Samples   int       `json:"samples"`
-	Variants  []string  `json:"variants" nullable:"false"`
+	Variants  []string  `json:"variants" nullable:"false" doc:"the first is the baseline"`
 }
 
-// savedEvaluations returns the reports of the user of this machine. Other owners have none.
-func (a *api) savedEvaluations(ctx context.Context) ([]eval.SavedReport, error) {
-	all, err := a.appOf(ctx)
-	if err != nil || all.Owner() != app.LocalOwner {
-		return nil, err
-	}
-	cfg, err := all.Config()
-	if err != nil {
-		return nil, a.apiError(err)
-	}
-	list, err := eval.SavedReports(cfg)
-	return list, a.apiError(err)
-}
-
-type evaluationsOutput struct {
+type manyEvaluations struct {
 	Body struct {
 		Success     bool         `json:"success"`
-		Count       int          `json:"evaluation_count"`
 		Evaluations []Evaluation `json:"evaluations" nullable:"false"`
 	}
 }
 
-func (a *api) listEvaluations(ctx context.Context, _ *struct{}) (*evaluationsOutput, error) {
-	list, err := a.savedEvaluations(ctx)
-	if err != nil {
-		return nil, err
+func (a *api) listEvaluations(ctx context.Context, _ *struct{}) (*manyEvaluations, error) {
+	out := &manyEvaluations{}
+	out.Body.Success, out.Body.Evaluations = true, []Evaluation{}
+	if a.Evaluations == "" || auth.CallerOf(ctx).Owner != app.LocalOwner {
+		return out, nil
 	}
-	out := &evaluationsOutput{}
-	out.Body.Success, out.Body.Count, out.Body.Evaluations = true, len(list), []Evaluation{}
-	for _, s := range list {
-		one := Evaluation{Name: s.Name, At: s.At, Judge: s.Judge, Questions: s.Report.Questions, Samples: s.Report.Samples, Variants: []string{}}
-		for _, v := range s.Report.Variants {
+	list, err := eval.StoredReports(a.Evaluations)
+	if err != nil {
+		return nil, a.apiError(err)
+	}
+	for _, r := range list {
+		one := Evaluation{Name: r.Name, At: r.At, Questions: r.Questions, Samples: r.Samples}
+		for _, v := range r.Variants {
 			one.Variants = append(one.Variants, v.Name)
 		}
 		out.Body.Evaluations = append(out.Body.Evaluations, one)
@@ -72,29 +58,27 @@ func (a *api) listEvaluations(ctx context.Context, _ *struct{}) (*evaluationsOut
 }
 
 type evaluationPath struct {
-	ID string `path:"id" maxLength:"200" doc:"name of the report"`
+	Name string `path:"name" maxLength:"200" doc:"name of an evaluation"`
 }
 
-type evaluationOutput struct {
+type oneEvaluation struct {
 	Body struct {
-		Success bool        `json:"success"`
-		Name    string      `json:"name"`
-		At      time.Time   `json:"at"`
-		Judge   string      `json:"judge,omitempty"`
-		Report  eval.Report `json:"report"`
+		Success bool              `json:"success"`
+		Report  eval.StoredReport `json:"report"`
 	}
 }
 
-func (a *api) getEvaluation(ctx context.Context, in *evaluationPath) (*evaluationOutput, error) {
-	list, err := a.savedEvaluations(ctx)
+func (a *api) getEvaluation(ctx context.Context, in *evaluationPath) (*oneEvaluation, error) {
+	out, err := &oneEvaluation{}, eval.ErrNoReport
+	out.Body.Success = true
+	if a.Evaluations != "" && auth.CallerOf(ctx).Owner == app.LocalOwner {
+		out.Body.Report, err = eval.ReadReport(a.Evaluations, in.Name)
+	}
+	if errors.Is(err, eval.ErrNoReport) {
+		return nil, huma.Error404NotFound("no such evaluation: see /api/evaluations")
+	}
 	if err != nil {
-		return nil, err
+		return nil, a.apiError(err)
 	}
-	i := slices.IndexFunc(list, func(s eval.SavedReport) bool { return s.Name == in.ID })
-	if i < 0 {
-		return nil, huma.Error404NotFound("no such report: see /api/evaluations")
-	}
-	out := &evaluationOutput{}
-	out.Body.Success, out.Body.Name, out.Body.At, out.Body.Judge, out.Body.Report = true, list[i].Name, list[i].At, list[i].Judge, list[i].Report
 	return out, nil
 }

@@ -28,6 +28,7 @@ import (
 	"ponder/internal/compat/mcp"
 	"ponder/internal/compat/responses"
 	"ponder/internal/credential"
+	"ponder/internal/eval"
 	"ponder/internal/httpapi"
 	"ponder/internal/limitio"
 	"ponder/internal/pdf"
@@ -140,7 +141,7 @@ func (s *Server) newHandler(ctx context.Context, guard auth.Config) (http.Handle
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.Public, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
 		Ready: s.checkReady, ModelNotes: s.ModelNotes, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Memory: limitio.NewMemory(s.Settings.Serve.RequestMemory()), Seen: s.Meter.Request, More: more, Refuse: refuse,
-		App: s.App.As, Shares: s.credentials, Print: newPrint(),
+		Shares: s.credentials, Evaluations: eval.ReportFolder(s.Settings.DB),
 	})), nil
 }
 
