@@ -15,6 +15,7 @@ export interface LogEvent {
   cause?: string;
   role?: string;
   content?: string;
+  reason?: string;
   model?: string;
   tool_name?: string;
   tool_args?: Record<string, unknown>;
