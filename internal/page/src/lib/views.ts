@@ -12,5 +12,5 @@ export interface View {
 export const views: View[] = [
   { name: '', label: 'Ask', load: () => import('../views/start/Start.svelte') },
   { name: 'work', label: 'Work', load: () => import('../views/start/Work.svelte') },
-  { name: 'mind', label: 'Subconscious', load: () => import('../views/mind/Mind.svelte') },
+  { name: 'session', load: () => import('../views/session/Session.svelte') },
 ];

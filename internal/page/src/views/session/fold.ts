@@ -99,6 +99,8 @@ export class SessionState {
   forkedFrom: { thread: string; seq: number } | null = null;
   draft = new Draft();
   lastSeq = 0;
+  /** Counts the changes of each part, so that the page draws only the parts that changed. */
+  changes = { thoughts: 0, questions: 0, syntheses: 0, evidence: 0, steering: 0 };
   private clock = new Clock();
   private questionById = new Map<string, Question>();
   private questionByText = new Map<string, Question>();
@@ -146,7 +148,9 @@ export class SessionState {
       case 'synthesis': return this.addSynthesis(event);
       case 'evidence': return this.addEvidence(event);
       case 'progress': return this.applyProgress(event);
-      case 'steer': return this.steering.add(event, this.elapsed);
+      case 'steer':
+        this.changes.steering++;
+        return this.steering.add(event, this.elapsed);
       case 'system_note': return this.addNote(event);
       default: return this.applyLifecycle(event);
     }
@@ -190,6 +194,8 @@ export class SessionState {
       cites: data.texts('cites'), against: data.texts('contradicts'), repeats: 0, assumed: data.flag('confidence_assumed'), withoutModel: data.flag('without_model'),
       at: data.number('time_offset_seconds'),
     };
+    this.changes.thoughts++;
+    this.changes.questions++;
     this.thoughts.push(thought);
     this.thoughtByNumber.set(thought.number, thought);
     this.markCited(thought.cites);
@@ -208,6 +214,7 @@ export class SessionState {
       id, seq: event.seq, parent: this.questionById.has(parent) ? parent : '', text: oneLine(event.content ?? ''), priority: data.number('priority'),
       why: oneLine(data.text('why')), insights: '', state: 'open', byUser: data.text('by') === 'user', repeats: 0, thoughts: 0, at: data.number('time_offset_seconds') || this.elapsed,
     };
+    this.changes.questions++;
     this.questions.push(question);
     this.questionById.set(id, question);
     this.questionByText.set(question.text, question);
@@ -217,6 +224,7 @@ export class SessionState {
     const data = Fields.of(event);
     const question = this.questionById.get(data.text('question_id'));
     if (!question) return;
+    this.changes.questions++;
     question.priority = data.number('priority') || question.priority;
     question.insights = oneLine(data.text('insights_gained')) || question.insights;
     if ((event.reason ?? '').startsWith('asked again')) question.repeats++;
@@ -228,6 +236,7 @@ export class SessionState {
 
   private addSynthesis(event: LogEvent) {
     const data = Fields.of(event);
+    this.changes.syntheses++;
     const basis = data.object('basis');
     const cites = data.texts('cites');
     this.syntheses.push({
@@ -243,11 +252,13 @@ export class SessionState {
   private addEvidence(event: LogEvent) {
     const evidence = evidenceOf(event, this.elapsed);
     if (!evidence.id) return;
+    this.changes.evidence++;
     this.evidence.push(evidence);
     this.evidenceById.set(evidence.id.toLowerCase(), evidence);
   }
 
   private markCited(ids: string[]) {
+    if (ids.length > 0) this.changes.evidence++;
     for (const id of ids) {
       const evidence = this.evidenceOf(id);
       if (evidence) evidence.cited = true;
@@ -258,6 +269,7 @@ export class SessionState {
     const data = Fields.of(event);
     switch (data.text('stage')) {
       case 'focus': {
+        this.changes.questions++;
         const text = oneLine(event.content ?? '');
         const question = this.questionById.get(data.text('ref')) ?? this.questionByText.get(text);
         if (question?.state === 'open') question.state = 'exploring';
@@ -266,6 +278,7 @@ export class SessionState {
         break;
       }
       case 'merged':
+        this.changes.thoughts++;
         for (const number of data.numbers('thoughts')) {
           const thought = this.thoughtByNumber.get(number);
           if (thought) thought.repeats++;
@@ -278,6 +291,8 @@ export class SessionState {
   }
 
   private applyOutcome(event: LogEvent) {
+    this.changes.steering++;
+    this.changes.evidence++;
     const change = this.steering.acknowledge(event, (name) => this.evidenceOf(name)?.source ?? name);
     if (!change) return;
     if (change.order === 'budget') this.limits = changeLimits(this.limits, change.limits);
@@ -300,6 +315,7 @@ export class SessionState {
   }
 
   private clearFoci() {
+    this.changes.questions++;
     for (const focus of [...this.foci]) this.removeFocus(focus.question, focus.text);
   }
 
