@@ -1,1 +1,0 @@
-import{D as e,I as t,T as n,Y as r,q as i,z as a}from"./index-C_Zl98qr.js";import{t as o}from"./Recent-D4MOQ2Z7.js";i();var s=e(`<section class="work svelte-1jtkhxc"><h1>Work</h1> <!></section>`);function c(e){var i=s(),c=a(t(i),2);o(c,{limit:200,search:!0}),r(i),n(e,i)}export{c as default};
