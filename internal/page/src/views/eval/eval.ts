@@ -85,17 +85,21 @@ export function reach(comparisons: Comparison[], dots: Dot[]): number {
 export const points = (n: number) => `${n > 0 ? '+' : n < 0 ? '−' : ''}${Math.abs(100 * n).toFixed(1)}`;
 export const percent = (n: number) => `${Math.round(100 * n)} %`;
 
+/** The name of a variant for people: model=openai/x is openai/x. */
+export const nameOf = (variant: string) => variant.replace(/^model=/, '');
+
 /** The finding of a comparison in one sentence. */
 export function sentenceOf(c: Comparison): string {
   const unit = c.by === 'judge' ? 'points of pairs won' : 'points';
   switch (c.finding) {
     case 'better':
-      return `${c.variant} is better than ${c.against} by ${points(c.difference)} ${unit}.`;
+      return `${nameOf(c.variant)} is better than ${nameOf(c.against)} by ${points(c.difference)} ${unit}.`;
     case 'worse':
-      return `${c.variant} is worse than ${c.against} by ${points(Math.abs(c.difference)).replace('+', '')} ${unit}.`;
+      return `${nameOf(c.variant)} is worse than ${nameOf(c.against)} by ${points(Math.abs(c.difference)).replace('+', '')} ${unit}.`;
     case 'unclear':
-      return `Unclear: too few questions to exclude chance.`;
+      return `It is unclear: too few questions to exclude chance.`;
   }
+  if (c.questions_up + c.questions_down === 0) return 'Each question has the same result with both.';
   const needed = c.questions_needed ? ` About ${c.questions_needed} questions would show a difference of this size.` : '';
   return `No difference is shown. This does not prove that they are equal.${needed}`;
 }
