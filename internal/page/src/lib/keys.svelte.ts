@@ -10,7 +10,7 @@ export interface Key {
 }
 
 class Keys {
-  list = $state.raw<Key[]>([]); // raw: keyed removes the same objects
+  list = $state.raw<Key[]>([]);
   helpOpen = $state(false);
 
   press(event: KeyboardEvent) {
@@ -33,8 +33,7 @@ export const keys = new Keys();
 
 /** Registers keys while a component is on the page: call it in an $effect. */
 export function keyed(list: Key[]): () => void {
-  // The effect must not depend on the list that it changes.
-  keys.list = [...untrack(() => keys.list), ...list];
+  untrack(() => (keys.list = [...keys.list, ...list]));
   return () => {
     keys.list = keys.list.filter((k) => !list.includes(k));
   };
