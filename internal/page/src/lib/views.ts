@@ -13,8 +13,5 @@ export const views: View[] = [
   { name: '', label: 'Ask', load: () => import('../views/start/Start.svelte') },
   { name: 'work', label: 'Work', load: () => import('../views/start/Work.svelte') },
   { name: 'session', load: () => import('../views/session/Session.svelte') },
-  { name: 'mind', label: 'Subconscious', load: () => import('../views/mind/Mind.svelte') },
-  { name: 'eval', label: 'Evaluation', load: () => import('../views/eval/Eval.svelte') },
-  { name: 'settings', label: 'Settings', load: () => import('../views/settings/Settings.svelte') },
-  { name: 'shares', load: () => import('../views/shares/Shares.svelte') },
+  { name: 'research', load: () => import('../views/research/Research.svelte') },
 ];

@@ -12,6 +12,14 @@ interface Foldable {
   draft: { clear(): void };
 }
 
+interface Figures {
+  title: string;
+  interrupted: boolean;
+  created_at: string;
+  calibrated_confidence: number | null;
+  usage: Schemas['Usage'];
+}
+
 const shownInterval = 100;
 const figuresInterval = 2_500;
 
@@ -23,7 +31,7 @@ export class LiveThread<S extends Foldable> {
   /** True once the events that existed at the start are here. */
   caughtUp = $state(false);
   /** Figures that the log does not show: cost by model, calibrated confidence. */
-  figures = $state<Schemas['Session'] | null>(null);
+  figures = $state.raw<Figures | null>(null);
   /** The wall clock of the server, once a second. */
   now = $state(session.now());
   private state: S;
@@ -32,7 +40,7 @@ export class LiveThread<S extends Foldable> {
   private shown = 0;
   private stops: (() => void)[] = [];
 
-  constructor(readonly id: string, private make: () => S, private hasFigures = true) {
+  constructor(readonly id: string, private make: () => S, private kind: 'session' | 'research' = 'session') {
     this.state = make();
   }
 
@@ -110,9 +118,21 @@ export class LiveThread<S extends Foldable> {
     this.frame = document.hidden ? (setTimeout(show, 500) as unknown as number) : requestAnimationFrame(show);
   }
 
+  private async readFigures(): Promise<Figures> {
+    const params = { params: { path: { id: this.id } } };
+    if (this.kind === 'session') {
+      const { session: s } = await take(api.GET('/api/thinking/{id}', params));
+      return { title: s.title ?? '', interrupted: s.interrupted === true, created_at: s.created_at ?? '', calibrated_confidence: s.calibrated_confidence ?? null, usage: s.usage };
+    }
+    const { research: r } = await take(api.GET('/api/research/{id}', params));
+    return {
+      title: r.title ?? '', interrupted: r.interrupted === true, created_at: r.started_at ?? '', calibrated_confidence: null,
+      usage: { calls: r.calls, failed_calls: 0, input_tokens: 0, output_tokens: 0, total_tokens: r.tokens, cost_usd: r.cost_usd, unpriced_calls: 0, models: [] },
+    };
+  }
+
   /** Loads the figures, unless they are younger than interval. */
   async loadFigures(interval = figuresInterval) {
-    if (!this.hasFigures) return;
     const now = Date.now();
     if (now - this.figuresAt < interval) {
       this.figuresLater(interval - (now - this.figuresAt));
@@ -120,7 +140,7 @@ export class LiveThread<S extends Foldable> {
     }
     this.figuresAt = now;
     try {
-      this.figures = (await take(api.GET('/api/thinking/{id}', { params: { path: { id: this.id } } }))).session;
+      this.figures = await this.readFigures();
     } catch (error) {
       if (error instanceof Problem && error.status === 404) this.problem = error;
     }
