@@ -12,7 +12,7 @@ test('citations are split from the text, and nothing else is', () => {
 
 test('claims are found though citations and marks stand between', () => {
   expect(placed('First it is so [e3]. [partly supported] Then, 5 % more [e1] fell. [unverified] End.', ['First it is so.', 'Then, 5 % more fell.'])).toEqual([
-    [0, 'First it is so'], [1, 'Then, 5 % more [e1] fell.'],
+    [0, 'First it is so [e3].'], [1, 'Then, 5 % more [e1] fell.'],
   ]);
 });
 
@@ -22,7 +22,7 @@ test('equal claims have different places, and unknown claims have none', () => {
 });
 
 test('claims in any script are found', () => {
-  expect(placed('臭氧层正在恢复 [e1]。 الأوزون يتعافى.', ['臭氧层正在恢复。', 'الأوزون يتعافى.'])).toEqual([[0, '臭氧层正在恢复'], [1, 'الأوزون يتعافى.']]);
+  expect(placed('臭氧层正在恢复 [e1]。 الأوزون يتعافى.', ['臭氧层正在恢复。', 'الأوزون يتعافى.'])).toEqual([[0, '臭氧层正在恢复 [e1]。'], [1, 'الأوزون يتعافى.']]);
 });
 
 test('places never overlap and lie in the text', () => {

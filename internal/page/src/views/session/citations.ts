@@ -45,7 +45,8 @@ export function locateClaims(text: string, claims: string[]): Place[] {
     if (at < 0) return;
     const start = bare.at[at]!;
     let end = bare.at[at + wanted.length - 1]! + 1;
-    while (end < text.length && /[.!?,;:%)"'”’»\]]/.test(text[end]!) && text[end] !== '[') end++;
+    // The claim includes its own citations and the mark at its end.
+    end += /^(?:[.!?,;:%)"'”’»。！？]|[ \t]*\[e\d+(?:\s*[,;]\s*e\d+)*\])*/i.exec(text.slice(end))![0].length;
     from = at + wanted.length;
     if (!places.some((p) => start < p.end && p.start < end)) places.push({ claim: number, start, end });
   });
