@@ -27,7 +27,8 @@ export async function attempt(action: () => Promise<string>): Promise<boolean> {
   }
 }
 
-const sentence = (text: string) => (text ? text[0]!.toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.') : '');
+/** A sentence begins with a capital letter, but a file name or address does not change. */
+const sentence = (text: string) => text.replace(/^\p{Ll}+(?= |$)/u, (word) => word[0]!.toUpperCase() + word.slice(1)) + (text === '' || /[.!?]$/.test(text) ? '' : '.');
 
 export async function pause(id: string): Promise<string> {
   return sentence((await take(api.POST('/api/thinking/{id}/pause', { params: { path: { id }, header: once() } }))).message);

@@ -195,7 +195,6 @@ export class SessionState {
       at: data.number('time_offset_seconds'),
     };
     this.changes.thoughts++;
-    this.changes.questions++;
     this.thoughts.push(thought);
     this.thoughtByNumber.set(thought.number, thought);
     this.markCited(thought.cites);
@@ -303,6 +302,7 @@ export class SessionState {
   private removeFocus(id: string, text: string) {
     const at = this.foci.findIndex((f) => f.question === id && (id !== '' || f.text === text));
     if (at < 0) return;
+    this.changes.questions++;
     this.foci.splice(at, 1);
     const question = this.questionById.get(id);
     if (question?.state === 'exploring') question.state = 'open';

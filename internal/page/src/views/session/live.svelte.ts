@@ -1,5 +1,5 @@
-// Follows a thread and folds its events into a state. The page reads the state again ten times a second
-// at most, however many events arrive.
+// Follows a thread and folds its events into a state. The page reads the state again a few times a
+// second at most, however many events arrive.
 import { api, Problem, take, type Schemas } from '../../lib/api';
 import { hasEnded, type Status } from '../../lib/fold';
 import { session } from '../../lib/session.svelte';
@@ -20,7 +20,7 @@ interface Figures {
   usage: Schemas['Usage'];
 }
 
-const shownInterval = 100;
+const shownInterval = 150;
 const figuresInterval = 2_500;
 
 export class LiveThread<S extends Foldable> {
