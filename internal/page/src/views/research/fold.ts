@@ -62,6 +62,8 @@ export class ResearchState {
   confidence = 0;
   since = '';
   docs: string[] = [];
+  web = false;
+  memory = false;
   limits: Limits = noLimits;
   reserve: Limits = noLimits;
   plans: Plan[] = [];
@@ -156,6 +158,8 @@ export class ResearchState {
     if (Object.values(this.limits).every((limit) => limit === 0)) this.limits = { ...noLimits, seconds: defaultSeconds };
     this.reserve = limitsOf(budget.object('reserve'));
     this.docs = options.texts('docs');
+    this.web = options.flag('web');
+    this.memory = options.flag('memory');
     this.since = options.object('since').text('thread');
   }
 
