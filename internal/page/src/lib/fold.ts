@@ -179,6 +179,7 @@ export interface Source {
   passages: Evidence[];
   copies: number; // other places with the same text
   value: number | null;
+  score: number; // relevance of its best passage
   cited: number;
 }
 
@@ -202,6 +203,7 @@ export function groupSources(evidence: Evidence[]): Source[] {
       passages,
       copies: new Set(passages.map((p) => p.url || p.source)).size - 1,
       value: values.length > 0 ? Math.max(...values) : null,
+      score: Math.max(...passages.map((p) => p.score)),
       cited: passages.filter((p) => p.cited).length,
     };
   });

@@ -16,6 +16,10 @@ test('claims are found though citations and marks stand between', () => {
   ]);
 });
 
+test('a citation after the full stop belongs to the next sentence', () => {
+  expect(placed('It fell [e2]. [e3] says "it rose".', ['It fell.', 'says "it rose".'])).toEqual([[0, 'It fell [e2].'], [1, 'says "it rose".']]);
+});
+
 test('equal claims have different places, and unknown claims have none', () => {
   expect(placed('It fell. It fell.', ['It fell.', 'It fell.', 'It rose.', ''])).toEqual([[0, 'It fell.'], [1, 'It fell.']]);
   expect(placed('', ['It fell.'])).toEqual([]);

@@ -45,8 +45,8 @@ export function locateClaims(text: string, claims: string[]): Place[] {
     if (at < 0) return;
     const start = bare.at[at]!;
     let end = bare.at[at + wanted.length - 1]! + 1;
-    // The claim includes its own citations and the mark at its end.
-    end += /^(?:[.!?,;:%)"'”’»。！？]|[ \t]*\[e\d+(?:\s*[,;]\s*e\d+)*\])*/i.exec(text.slice(end))![0].length;
+    // The claim includes its citations and its full stop; a citation after that begins the next one.
+    end += /^[,;:%)"'”’»]*(?:[ \t]*\[e\d+(?:\s*[,;]\s*e\d+)*\])*[.!?"'”’»)。！？]*/i.exec(text.slice(end))![0].length;
     from = at + wanted.length;
     if (!places.some((p) => start < p.end && p.start < end)) places.push({ claim: number, start, end });
   });
