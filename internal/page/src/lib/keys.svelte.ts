@@ -10,7 +10,7 @@ export interface Key {
 }
 
 class Keys {
-  list = $state.raw<Key[]>([]);
+  list = $state.raw<Key[]>([]); // raw: keyed removes the same objects
   helpOpen = $state(false);
 
   press(event: KeyboardEvent) {
@@ -33,7 +33,8 @@ export const keys = new Keys();
 
 /** Registers keys while a component is on the page: call it in an $effect. */
 export function keyed(list: Key[]): () => void {
-  untrack(() => (keys.list = [...keys.list, ...list]));
+  // The effect must not depend on the list that it changes.
+  keys.list = [...untrack(() => keys.list), ...list];
   return () => {
     keys.list = keys.list.filter((k) => !list.includes(k));
   };
