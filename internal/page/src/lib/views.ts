@@ -12,6 +12,5 @@ export interface View {
 export const views: View[] = [
   { name: '', label: 'Ask', load: () => import('../views/start/Start.svelte') },
   { name: 'work', label: 'Work', load: () => import('../views/start/Work.svelte') },
-  { name: 'session', load: () => import('../views/session/Session.svelte') },
-  { name: 'research', load: () => import('../views/research/Research.svelte') },
+  { name: 'chat', label: 'Chat', load: () => import('../views/chat/Chat.svelte') },
 ];
