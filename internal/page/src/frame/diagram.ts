@@ -21,6 +21,7 @@ async function draw(job: Job): Promise<string> {
   mermaid.initialize({
     startOnLoad: false, securityLevel: 'strict', suppressErrorRendering: true, htmlLabels: false, flowchart: { htmlLabels: false },
     maxTextSize: maxSource, maxEdges: 400, deterministicIds: true, fontFamily: 'system-ui, sans-serif', theme: 'base',
+    themeCSS: `.edgeLabel rect, .edgeLabel .background { fill: ${job.colours.background}; opacity: 1; }`,
     themeVariables: { darkMode: job.dark, ...job.colours },
   });
   const { svg } = await mermaid.render(`diagram-${job.id}`, withoutDirectives(job.source));

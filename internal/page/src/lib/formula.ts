@@ -13,11 +13,11 @@ export function renderFormula(tex: string, display: boolean): Element | null {
   } catch {
     return null;
   }
-  const parsed = new DOMParser().parseFromString(html, 'text/html');
-  for (const node of parsed.querySelectorAll('annotation')) node.remove(); // the text of the formula again
-  const clean = DOMPurify.sanitize(parsed.body, {
+  // The annotation repeats the text of the formula; the policy of the page forbids styles.
+  const bare = html.replace(/<annotation[\s\S]*?<\/annotation>/g, '').replace(/ style="[^"]*"/g, '');
+  const clean = DOMPurify.sanitize(bare, {
     USE_PROFILES: { mathMl: true }, FORBID_ATTR: ['style', 'class', 'id', 'href', 'xlink:href', 'src'], ALLOW_DATA_ATTR: false, RETURN_DOM_FRAGMENT: true,
-  }) as unknown as DocumentFragment;
+  });
   const math = clean.querySelector('math');
   math?.setAttribute('dir', 'ltr');
   return math;

@@ -13,6 +13,14 @@ parser.renderer.rules.image = (tokens, i) => {
   const token = tokens[i]!;
   return `<a href="${escape(String(token.attrGet('src') ?? ''))}">Image: ${escape(token.content || 'without description')}</a>`;
 };
+// The policy of the page forbids style attributes: columns take their side from a class.
+parser.core.ruler.push('columns', (state) => {
+  for (const token of state.tokens) {
+    const side = /text-align:(\w+)/.exec(String(token.attrGet('style') ?? ''))?.[1];
+    if (!side) continue;
+    token.attrs = [['class', `column-${side}`]];
+  }
+});
 parser.renderer.rules.code_block = (tokens, i) => `<pre><code>${escape(showHidden(tokens[i]!.content))}</code></pre>\n`;
 parser.renderer.rules.code_inline = (tokens, i) => `<code>${escape(showHidden(tokens[i]!.content))}</code>`;
 parser.renderer.rules.fence = (tokens, i) => {
@@ -29,7 +37,7 @@ const allowed = {
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
 };
-const allowedClass = /^(language-[\w+#.-]{1,30}|math-(inline|display))$/;
+const allowedClass = /^(language-[\w+#.-]{1,30}|math-(inline|display)|column-(left|right|center))$/;
 
 /** Longer texts are shown as they are: no reader reads them, and no parser must. */
 export const maxMarkdown = 300_000;
