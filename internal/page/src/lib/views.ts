@@ -13,4 +13,8 @@ export const views: View[] = [
   { name: '', label: 'Ask', load: () => import('../views/start/Start.svelte') },
   { name: 'work', label: 'Work', load: () => import('../views/start/Work.svelte') },
   { name: 'chat', label: 'Chat', load: () => import('../views/chat/Chat.svelte') },
+  { name: 'memory', label: 'Memory', load: () => import('../views/memory/Memory.svelte') },
+  { name: 'usage', label: 'Usage', load: () => import('../views/usage/Usage.svelte') },
+  { name: 'session', load: () => import('../views/session/Session.svelte') },
+  { name: 'mind', label: 'Subconscious', load: () => import('../views/mind/Mind.svelte') },
 ];
