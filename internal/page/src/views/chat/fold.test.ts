@@ -51,6 +51,10 @@ group('a turn', () => {
     expect(applyEvents(emptyChat(), [question, started, failed]).entries.at(-1)).toMatchObject({ kind: 'note', tone: 'problem', text: 'no key' });
     const cancelled = event(6, 'run_finished', { run_id: 'run_chat.2', data: { status: 'cancelled' } });
     expect(applyEvents(emptyChat(), [question, started, answer, cancelled]).entries.at(-1)).toMatchObject({ kind: 'answer', stopped: true });
+    const order = event(4, 'steer', { run_id: 'run_chat.2', content: 'Becau', data: { do: 'cancel' } });
+    expect(applyEvents(emptyChat(), [question, started, order, cancelled]).entries.slice(1)).toMatchObject([{ kind: 'answer', text: 'Becau', stopped: true }]);
+    const later = event(6, 'steer', { run_id: 'run_chat.2', content: 'Because.\n\nAnd', data: { do: 'cancel' } });
+    expect(applyEvents(emptyChat(), [question, started, answer, later]).entries.slice(1)).toMatchObject([{ text: 'Because.' }, { text: 'And', stopped: true }]);
     expect(applyEvents(emptyChat(), [question, started, cancelled]).entries.at(-1)).toMatchObject({ kind: 'note' });
   });
 });

@@ -167,6 +167,9 @@ function apply(s: ChatState, event: LogEvent) {
     case 'progress':
       if (content) s.entries.push({ ...entry, kind: 'note', tone: data.refused || /failed|refused/.test(text(data.stage)) ? 'problem' : 'quiet', text: content });
       return;
+    case 'steer':
+      if (data.do === 'cancel') keepSeen(s, event, entry);
+      return;
     case 'run_started':
       s.runs[event.run_id ?? ''] = text(data.mode);
       return;
@@ -179,6 +182,14 @@ function decide(s: ChatState, id: string, state: ApprovalEntry['state']) {
   const at = s.entries.findIndex((e) => e.kind === 'approval' && (e.id === id || e.id.endsWith(id)) && id !== '');
   const found = s.entries[at];
   if (found?.kind === 'approval' && found.state === 'open') s.entries[at] = { ...found, state };
+}
+
+// A stopped answer is the part that the user has seen: the order to stop contains it.
+function keepSeen(s: ChatState, event: LogEvent, entry: Entry) {
+  const run = event.run_id ?? '';
+  let seen = event.content ?? '';
+  for (const e of s.entries) if (e.kind === 'answer' && e.run === run && seen.startsWith(e.text)) seen = seen.slice(e.text.length).trim();
+  if (seen.trim()) s.entries.push({ ...entry, kind: 'answer', text: seen, model: '', run, stopped: true });
 }
 
 function finish(s: ChatState, event: LogEvent, entry: Entry) {
