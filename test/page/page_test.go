@@ -37,7 +37,7 @@ func TestPage(t *testing.T) {
 	for _, script := range scripts {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
-			out, err := execute(t, []string{"PONDER_BIN=" + bin, "PONDER_CHROMIUM=" + chromium}, "node", "--test", "--test-reporter=spec", script)
+			out, err := execute(t, []string{"PONDER_BIN=" + bin, "PONDER_CHROMIUM=" + chromium}, "node", "--test", "--test-force-exit", "--test-reporter=spec", script)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}

@@ -21,7 +21,7 @@ test('first view needs at most 180 KB of compressed scripts', async () => {
     if (response.request().resourceType() === 'script') scripts.push(response);
   });
   const first = await page.goto(world.url);
-  await page.getByLabel('Question').waitFor();
+  await page.getByLabel('Question', { exact: true }).waitFor();
   let bytes = 0;
   for (const script of scripts) bytes += gzipSync(await script.body()).length;
   assert.ok(scripts.length > 0 && bytes <= 180_000, `${bytes} bytes of ${scripts.length} scripts`);
@@ -34,7 +34,7 @@ test('first view needs at most 180 KB of compressed scripts', async () => {
 
 test('form is accessible, and fits all widths', async () => {
   const page = await browser.page(world.url);
-  await page.getByLabel('Question').waitFor();
+  await page.getByLabel('Question', { exact: true }).waitFor();
   await checkAccess(page, 'start');
   for (const width of [320, 768, 1440, 2560]) {
     await page.setViewportSize({ width, height: 900 });
@@ -48,10 +48,11 @@ test('form is accessible, and fits all widths', async () => {
   await page.context().close();
 });
 
-test('refused limits and a lost server keep the typed text', async () => {
+test('refused limits and a lost server keep the typed text', async (t) => {
   const own = await World.start();
+  t.after(() => own.stop());
   const page = await browser.page(own.url);
-  await page.getByLabel('Question').fill('Why is the sky blue?');
+  await page.getByLabel('Question', { exact: true }).fill('Why is the sky blue?');
   await page.getByLabel('Tokens').fill('many');
   await page.getByText('write a number above 0').waitFor();
   await page.getByLabel('Tokens').fill('50k');
@@ -59,14 +60,13 @@ test('refused limits and a lost server keep the typed text', async () => {
   await own.kill();
   await page.getByRole('button', { name: 'Start' }).click();
   await page.getByText('The server cannot be reached').first().waitFor();
-  assert.equal(await page.getByLabel('Question').inputValue(), 'Why is the sky blue?');
+  assert.equal(await page.getByLabel('Question', { exact: true }).inputValue(), 'Why is the sky blue?');
   await page.reload().catch(() => {}); // the server is away
   await own.serve();
   await page.goto(own.url);
-  assert.equal(await page.getByLabel('Question').inputValue(), 'Why is the sky blue?');
+  assert.equal(await page.getByLabel('Question', { exact: true }).inputValue(), 'Why is the sky blue?');
   assert.equal(await page.getByLabel('Tokens').inputValue(), '50k');
   await page.context().close();
-  await own.stop();
 });
 
 test('without JavaScript the page says what works', async () => {
@@ -78,7 +78,7 @@ test('without JavaScript the page says what works', async () => {
 
 test('file is sent to the memory; a file that is too large names the remedy', async () => {
   const page = await browser.page(world.url);
-  await page.getByLabel('Question').fill('When was the granary built?');
+  await page.getByLabel('Question', { exact: true }).fill('When was the granary built?');
   const choose = page.locator('input[type=file]');
   await choose.setInputFiles({ name: 'granary.txt', mimeType: 'text/plain', buffer: Buffer.from('The granary of Elmfield was built in 1823. It holds 400 tons of rye.') });
   await page.getByText('kept in your memory').waitFor();
@@ -87,7 +87,7 @@ test('file is sent to the memory; a file that is too large names the remedy', as
   await choose.setInputFiles({ name: 'huge.txt', mimeType: 'text/plain', buffer: Buffer.alloc(9 << 20, 'x') });
   await page.getByText('too large').waitFor();
   await page.getByText('a folder of the server').first().waitFor();
-  assert.equal(await page.getByLabel('Question').inputValue(), 'When was the granary built?');
+  assert.equal(await page.getByLabel('Question', { exact: true }).inputValue(), 'When was the granary built?');
   await checkAccess(page, 'files', ['light']);
   await page.context().close();
 });
@@ -104,8 +104,9 @@ test('recent work can be searched', async () => {
   await page.context().close();
 });
 
-test('without a model the page lists what works, and a new model is tested at once', async () => {
+test('without a model the page lists what works, and a new model is tested at once', async (t) => {
   const own = await World.start({ models: false });
+  t.after(() => own.stop());
   const page = await browser.page(own.url);
   await page.getByText('No model answers yet').waitFor();
   const region = page.getByRole('region', { name: 'No model' });
@@ -124,5 +125,4 @@ test('without a model the page lists what works, and a new model is tested at on
   await until(async () => JSON.stringify(await own.api('GET', '/api/models')).includes('local/qwen3-4b'), 'the model is set');
   checkClean(browser, page, /status of 4|ERR_/);
   await page.context().close();
-  await own.stop();
 });

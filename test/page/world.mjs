@@ -1,7 +1,7 @@
 // A real server with simulated models, and a real browser whose network is watched.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -34,6 +34,7 @@ export async function until(check, what, patience = limit) {
 /** Starts a program. Returns it with its first line of output. */
 async function launch(name, args, env, dir) {
   const child = spawn(join(bin, name), args, { cwd: dir, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  process.once('exit', () => child.kill('SIGKILL'));
   child.log = '';
   child.stderr.on('data', (text) => (child.log = (child.log + text).slice(-8000)));
   child.ended = new Promise((done) => child.once('exit', done));
@@ -177,6 +178,7 @@ export class Browser {
     const context = await this.chromium.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
     this.watch(page);
+    if (process.env.PONDER_PAGE_DIST) await serveFiles(context, process.env.PONDER_PAGE_DIST);
     await page.goto(url);
     return page;
   }
@@ -198,6 +200,17 @@ export class Browser {
       if (!['data:', 'blob:'].includes(url.protocol) && url.hostname !== '127.0.0.1') this.foreign.push(request.url());
     });
   }
+}
+
+/** Shows the files of a build that is not in the program, under the policy of the server. */
+async function serveFiles(context, dir) {
+  const kinds = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' };
+  const show = async (route, name) => {
+    const answer = await route.fetch();
+    await route.fulfill({ headers: { ...answer.headers(), 'content-type': kinds[name.split('.').at(-1)] ?? 'font/woff2' }, body: readFileSync(join(dir, name)) });
+  };
+  await context.route(/^http:\/\/127\.0\.0\.1:\d+\/$/, (route) => show(route, 'index.html'));
+  await context.route(/^http:\/\/127\.0\.0\.1:\d+\/(assets\/|icon\.svg)/, (route) => show(route, new URL(route.request().url()).pathname.slice(1)));
 }
 
 /** Fails if axe-core finds a serious or critical problem on the page, in its dark or its light theme. */
