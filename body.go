@@ -326,7 +326,7 @@ type (
 		Content string          `json:"-"`
 		Ref     string          `json:"ref,omitempty"`
 		Outcome *float64        `json:"outcome,omitempty"` // 1: the answer was right; 0: it was wrong
-		As      string          `json:"as,omitempty"`      // for the subconscious: forgotten, rolled_back, empty for resolved; of an escalation: message, act, remember, dismiss
+		As      string          `json:"as,omitempty"`      // for the subconscious: forgotten, rolled_back, or empty for resolved
 		State   json.RawMessage `json:"state,omitempty"`   // after a rollback
 	}
 )

@@ -193,9 +193,6 @@ func (e *evaluation) showProgress(p eval.Progress) {
 
 func (e *evaluation) printReport() error {
 	r := e.Experiment().Report()
-	if err := eval.StoreReport(eval.ReportFolder(e.Settings.DB), e.Plan.Stored(r, time.Now())); err != nil {
-		e.printNote("cannot store the report for the web page: %v", err)
-	}
 	if e.output != "" {
 		if err := fileio.WritePrivate(e.output, []byte(e.Markdown(r))); err != nil {
 			return fmt.Errorf("write %s: %w", e.output, err)

@@ -64,9 +64,6 @@ type Config struct {
 	// Requests has the idempotency keys that threads do not store.
 	Requests Requests
 
-	// Evaluations is the folder of the reports of ponder eval; empty: none.
-	Evaluations string
-
 	// Memory limits the memory of requests; nil: none in total.
 	Memory *limitio.Memory
 
@@ -305,8 +302,6 @@ func (a *api) registerMore() {
 	a.registerCompletions()
 	a.registerMemory()
 	a.registerMind()
-	a.registerInbox()
-	a.registerEvaluations()
 	a.registerUsage()
 }
 
