@@ -12,6 +12,7 @@ export interface View {
 export const views: View[] = [
   { name: '', label: 'Ask', load: () => import('../views/start/Start.svelte') },
   { name: 'work', label: 'Work', load: () => import('../views/start/Work.svelte') },
+  { name: 'sign-in', load: () => import('../views/start/SignInCode.svelte') },
   { name: 'chat', label: 'Chat', load: () => import('../views/chat/Chat.svelte') },
   { name: 'memory', label: 'Memory', load: () => import('../views/memory/Memory.svelte') },
   { name: 'usage', label: 'Usage', load: () => import('../views/usage/Usage.svelte') },

@@ -5,7 +5,8 @@ export interface Hit {
   thread_id: string;
   kind: string;
   title: string;
-  seq: number;
+  /** The place in the thread; none for a title. */
+  seq?: number;
   at: string;
   snippet: string;
 }
@@ -35,5 +36,6 @@ export async function findThreads(words: string, limit: number): Promise<Schemas
 export async function findTexts(words: string): Promise<Hit[]> {
   const response = await fetch(`/api/search?limit=8&q=${encodeURIComponent(words)}`, { credentials: 'same-origin' });
   if (!response.ok) return [];
-  return ((await response.json()) as { hits?: Hit[] }).hits ?? [];
+  const { hits } = (await response.json()) as { hits?: Hit[] };
+  return (hits ?? []).filter((h) => h.seq); // the list has the titles
 }

@@ -27,21 +27,24 @@ export interface FolderList {
   files: number;
   remedy?: string;
 }
+export interface Range {
+  low: number;
+  high: number;
+}
+/** An estimate from earlier work of this kind; without any, the note alone. */
 export interface Estimate {
-  calls: number;
-  tokens: number;
-  cost_usd: { low: number; high: number } | null;
-  local: boolean;
-  basis: string;
+  samples: number;
+  calls?: Range;
+  tokens?: Range;
+  cost_usd?: Range;
   note: string;
 }
 export interface ModelResult {
   model: string;
-  ok: boolean;
+  works: boolean;
   first_ms: number;
-  answer: string;
+  answer?: string;
   error?: string;
-  remedy?: string;
 }
 
 async function send<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
