@@ -108,7 +108,7 @@ test('recent work can be searched', async () => {
 test('without a model the page lists what works, and a new model is tested at once', async (t) => {
   const own = await World.start({ models: false });
   t.after(() => own.stop());
-  const page = await browser.page((await own.ponder('open', '--print')).trim()); // signed in as the user of the server
+  const page = await browser.page((await own.ponder('open', '--print')).split('\n')[0]); // signed in as the user of the server
   await page.getByText('No model answers yet').waitFor();
   const region = page.getByRole('region', { name: 'No model' });
   assert.ok((await region.getByRole('listitem').count()) > 2, 'functions without a model');

@@ -189,7 +189,7 @@ export class Browser {
     page.on('pageerror', (error) => page.problems.push(`error: ${error.message}`));
     page.on('console', (message) => {
       // The browser itself reports each refused request; views show those in words.
-      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) page.problems.push(`console: ${message.text()}`);
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) page.problems.push(`console: ${message.text()} (${message.location().url})`);
     });
     page.on('dialog', (dialog) => {
       page.problems.push(`dialog: ${dialog.message()}`);
