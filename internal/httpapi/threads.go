@@ -364,6 +364,7 @@ type listEvents struct {
 	EventCursor
 	Cursor int64 `query:"cursor" minimum:"0" doc:"next_cursor of the previous page; same as after"`
 	Limit  int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"maximum number of items of a JSON answer"`
+	Inner  bool  `query:"inner" doc:"JSON: also the inner thoughts of a conversation, which are hidden otherwise"`
 }
 
 type manyEvents struct {
@@ -388,7 +389,7 @@ func (a *api) listEvents(ctx context.Context, in *listEvents) (*bodyFunc, error)
 			a.streamEvents(w, r, info, after)
 			return
 		}
-		page, err := a.eventsAfter(ctx, info.ID, after, in.Limit)
+		page, err := a.eventsAfter(ctx, info.ID, after, in.Limit, in.Inner)
 		if err == nil {
 			page.Related, err = a.relatedThreads(ctx, info)
 		}
@@ -403,14 +404,14 @@ func (a *api) listEvents(ctx context.Context, in *listEvents) (*bodyFunc, error)
 	}}, nil
 }
 
-func (a *api) eventsAfter(ctx context.Context, id ponder.ThreadID, after ponder.Seq, most int) (page manyEvents, err error) {
+func (a *api) eventsAfter(ctx context.Context, id ponder.ThreadID, after ponder.Seq, most int, inner bool) (page manyEvents, err error) {
 	page = manyEvents{Success: true, ID: id, Events: []Event{}}
 	var last ponder.Seq
 	for ev, err := range a.Store.Events(ctx, id, after) {
 		switch {
 		case err != nil:
 			return page, err
-		case ev.Internal:
+		case ev.Internal && !(inner && isInnerThought(ev)):
 			continue
 		case len(page.Events) == most:
 			page.Next = strconv.FormatInt(int64(last), 10)
@@ -424,4 +425,16 @@ func (a *api) eventsAfter(ctx context.Context, id ponder.ThreadID, after ponder.
 		page.Count = len(page.Events)
 	}
 	return page, nil
+}
+
+// isInnerThought reports whether a user may see an internal event on request: a reflection, or a thought
+// before an answer.
+func isInnerThought(ev ponder.Event) bool {
+	switch b := ev.Body.(type) {
+	case ponder.InnerMonologue:
+		return true
+	case ponder.Thought:
+		return b.Kind == chat.Thinking
+	}
+	return false
 }
