@@ -16,6 +16,7 @@ export interface LogEvent {
   role?: string;
   content?: string;
   reason?: string;
+  internal?: boolean;
   model?: string;
   tool_name?: string;
   tool_args?: Record<string, unknown>;

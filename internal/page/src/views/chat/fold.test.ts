@@ -1,6 +1,6 @@
 import { describe as group, expect, it } from 'vitest';
 import type { LogEvent } from '../../lib/stream';
-import { applyDelta, applyEvents, backgroundWork, draftText, emptyChat, eventBefore, isAnswering, isOpen, type ApprovalEntry } from './fold';
+import { applyDelta, applyEvents, backgroundWork, draftText, emptyChat, eventBefore, innerEntry, isAnswering, isOpen, withInner, type ApprovalEntry } from './fold';
 
 const event = (seq: number, type: string, rest: Partial<LogEvent> & { reason?: string } = {}) =>
   ({ event_id: `evt_${seq}`, thread_id: 'thr_1', seq, ts: '2026-11-26T12:00:00Z', type, ...rest }) as LogEvent;
@@ -87,6 +87,13 @@ group('beside the turn', () => {
     expect(open([asked, decision]).state).toBe('approved');
     expect(kinds([asked, decision])).toEqual(['approval']);
     expect(open([asked, event(5, 'system_note', { data: { from_thread: 'thr_0', from_seq: 4 } })]).state).toBe('closed');
+  });
+
+  it('places inner thoughts by their seq, each once', () => {
+    const s = applyEvents(emptyChat(), [question, started, answer]);
+    const thought = innerEntry(event(4, 'inner_monologue', { content: 'hmm' }));
+    expect(withInner(s.entries, [thought]).map((e) => e.kind)).toEqual(['user', 'inner', 'answer']);
+    expect(withInner(withInner(s.entries, [thought]), [thought])).toHaveLength(3);
   });
 
   it('branches before a message', () => {

@@ -140,16 +140,12 @@ function apply(s: ChatState, event: LogEvent) {
     }
     case 'approval_requested':
       s.entries.push({
-        ...entry, kind: 'approval', id: event.event_id, tool: event.tool_name ?? '', args: event.tool_args ?? {}, reason: (event as { reason?: string }).reason ?? '',
+        ...entry, kind: 'approval', id: event.event_id, tool: event.tool_name ?? '', args: event.tool_args ?? {}, reason: event.reason ?? '',
         expires: text(data.expires), sources: Array.isArray(data.untrusted_sources) ? data.untrusted_sources.map(String) : [], state: 'open',
       });
       return;
     case 'attachment_added':
       s.entries.push({ ...entry, kind: 'file', name: text(data.name), type: text(data.media_type), text: content });
-      return;
-    case 'inner_monologue':
-    case 'thought':
-      if (content) s.entries.push({ ...entry, kind: 'inner', text: content });
       return;
     case 'title_generated':
       s.title = content;
@@ -178,6 +174,17 @@ function apply(s: ChatState, event: LogEvent) {
   }
 }
 
+/** An inner thought, such as a reflection between two turns. */
+export function innerEntry(event: LogEvent): InnerEntry {
+  return { seq: event.seq, at: event.ts, kind: 'inner', text: event.content || event.reason || '' };
+}
+
+/** The entries with inner thoughts at their places. */
+export function withInner(entries: ChatEntry[], inner: InnerEntry[]): ChatEntry[] {
+  const known = new Set(entries.map((e) => e.seq));
+  return [...entries, ...inner.filter((e) => !known.has(e.seq))].sort((a, b) => a.seq - b.seq);
+}
+
 function decide(s: ChatState, id: string, state: ApprovalEntry['state']) {
   const at = s.entries.findIndex((e) => e.kind === 'approval' && (e.id === id || e.id.endsWith(id)) && id !== '');
   const found = s.entries[at];
@@ -204,7 +211,7 @@ function finish(s: ChatState, event: LogEvent, entry: Entry) {
   if (!run.includes('/')) s.spent = { calls: s.spent.calls + cost.calls, tokens: s.spent.tokens + cost.tokens, dollars: s.spent.dollars + cost.dollars };
   if (mode !== 'chat' && mode !== 'passthrough') return;
   if (!Object.values(s.runs).includes('chat')) s.waiting = 0;
-  const reason = (event as { reason?: string }).reason ?? '';
+  const reason = event.reason ?? '';
   if (data.status === 'failed') s.entries.push({ ...entry, kind: 'note', tone: 'problem', text: reason || 'The model gave no answer.' });
   if (data.status === 'cancelled') {
     const at = s.entries.findLastIndex((e) => e.kind === 'answer' && e.run === run);
