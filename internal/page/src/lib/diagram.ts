@@ -75,7 +75,7 @@ function colours() {
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const [ink, line, card, paper, accent] = [colour('--ink'), colour('--soft'), colour('--card'), colour('--paper'), colour('--accent')];
   return {
-    dark: isDark().matches,
+    dark: isDark(),
     colours: {
       background: paper, primaryColor: card, primaryTextColor: ink, primaryBorderColor: accent, secondaryColor: card, tertiaryColor: paper,
       lineColor: line, textColor: ink, mainBkg: card, nodeBorder: accent, clusterBkg: paper, clusterBorder: line, edgeLabelBackground: paper,
@@ -84,5 +84,20 @@ function colours() {
   };
 }
 
-/** Reports the dark theme; diagrams must be drawn again when it changes. */
-export const isDark = () => matchMedia('(prefers-color-scheme: dark)');
+const darkSystem = matchMedia('(prefers-color-scheme: dark)');
+
+function isDark(): boolean {
+  const chosen = document.documentElement.dataset['theme'];
+  return chosen ? chosen === 'dark' : darkSystem.matches;
+}
+
+/** Calls run when the theme changes: diagrams must be drawn again. Returns a function that ends it. */
+export function watchTheme(run: () => void): () => void {
+  const observer = new MutationObserver(run);
+  observer.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  darkSystem.addEventListener('change', run);
+  return () => {
+    observer.disconnect();
+    darkSystem.removeEventListener('change', run);
+  };
+}

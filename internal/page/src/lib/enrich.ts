@@ -1,5 +1,5 @@
 // Adds to rendered Markdown what loads when needed: colours of code, formulas, diagrams, buttons.
-import { drawDiagram, isDark } from './diagram';
+import { drawDiagram, watchTheme } from './diagram';
 
 /** Enriches the elements of a block. They keep their text if a part cannot be loaded. */
 export function enrich(element: HTMLElement) {
@@ -119,11 +119,10 @@ async function showDiagram(pre: HTMLElement, source: string) {
       details.open = true;
     }
   };
-  const again = () => {
+  const stop = watchTheme(() => {
     if (figure.isConnected) void paint();
-    else isDark().removeEventListener('change', again);
-  };
-  isDark().addEventListener('change', again);
+    else stop();
+  });
   await paint();
 }
 
