@@ -11,9 +11,12 @@ interface Job {
 
 const maxSource = 20_000;
 
-/** Removes what would change the configuration. */
+/** Removes what would change the configuration, and addresses of pictures. */
 function withoutDirectives(source: string): string {
-  return source.replace(/%%\{[\s\S]*?\}%%/g, '').replace(/^\s*---\r?\n[\s\S]*?\n---\s*\n/, '');
+  return source
+    .replace(/%%\{[\s\S]*?\}%%/g, '')
+    .replace(/^\s*---\r?\n[\s\S]*?\n---\s*\n/, '')
+    .replace(/@\{[^}]*\}/g, (shape) => shape.replace(/["']?\bimg\b["']?\s*:[^,}\n]*/gi, 'shape: rect'));
 }
 
 async function draw(job: Job): Promise<string> {
