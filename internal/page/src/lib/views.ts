@@ -18,4 +18,8 @@ export const views: View[] = [
   { name: 'usage', label: 'Usage', load: () => import('../views/usage/Usage.svelte') },
   { name: 'session', load: () => import('../views/session/Session.svelte') },
   { name: 'mind', label: 'Subconscious', load: () => import('../views/mind/Mind.svelte') },
+  { name: 'research', load: () => import('../views/research/Research.svelte') },
+  { name: 'eval', label: 'Evaluation', load: () => import('../views/eval/Eval.svelte') },
+  { name: 'settings', label: 'Settings', load: () => import('../views/settings/Settings.svelte') },
+  { name: 'shares', load: () => import('../views/shares/Shares.svelte') },
 ];
