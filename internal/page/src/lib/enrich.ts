@@ -18,8 +18,16 @@ export function enrich(element: HTMLElement) {
 async function showFormula(code: HTMLElement) {
   try {
     const { renderFormula } = await import('./formula');
-    const math = renderFormula(code.textContent ?? '', code.classList.contains('math-display'));
-    if (math) code.replaceWith(math);
+    const display = code.classList.contains('math-display');
+    const math = renderFormula(code.textContent ?? '', display);
+    if (!math) return;
+    code.replaceWith(math);
+    if (!display) return;
+    const box = document.createElement('span');
+    box.className = 'wide formula';
+    scrollable(box, 'Formula');
+    math.replaceWith(box);
+    box.append(math);
   } catch {
     // the formula stays as text
   }
