@@ -34,9 +34,15 @@ type (
 	}
 	// AssistantMessage is an answer to a user.
 	AssistantMessage struct {
-		Content string     `json:"-"`
-		Model   string     `json:"-"`
-		Usage   *llm.Usage `json:"-"`
+		Content   string            `json:"-"`
+		Model     string            `json:"-"`
+		Usage     *llm.Usage        `json:"-"`
+		Untrusted []UntrustedSource `json:"untrusted_from,omitempty"` // text of strangers that the model had read
+	}
+	// UntrustedSource is a source of text that a stranger may have written.
+	UntrustedSource struct {
+		Source string `json:"source"`        // for users
+		Seq    Seq    `json:"seq,omitempty"` // of the event with the text
 	}
 	// ToolCall is the intent to use a tool. Its result is a ToolResult.
 	ToolCall struct {

@@ -151,3 +151,12 @@ func (b CallFinished) Text() string {
 	}
 	return b.Message.Text()
 }
+
+// UnmarshalJSON also reads the text alone, as older checkpoints have it.
+func (s *UntrustedSource) UnmarshalJSON(js []byte) error {
+	if len(js) > 0 && js[0] == '"' {
+		return json.Unmarshal(js, &s.Source)
+	}
+	type plain UntrustedSource
+	return json.Unmarshal(js, (*plain)(s))
+}

@@ -26,7 +26,7 @@ func allEvents() []ponder.Event {
 	fail := ponder.Outcome{Error: "overloaded", Class: llm.Transient, RetryAt: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC), Next: "b/2", Dropped: true, Refused: true}
 	bodies := []ponder.Body{
 		ponder.UserMessage{Content: "hello", Media: []llm.Media{{Type: "image/png", Data: []byte{1, 2}}}},
-		ponder.AssistantMessage{Content: "hi", Model: "a/1", Usage: use},
+		ponder.AssistantMessage{Content: "hi", Model: "a/1", Usage: use, Untrusted: []ponder.UntrustedSource{{Source: "web page https://a.example/", Seq: 7}, {Source: "documents"}}},
 		ponder.ToolCall{Name: "look", Args: json.RawMessage(`{"q":"x"}`)},
 		ponder.ToolResult{Name: "look", Result: "found", Outcome: fail},
 		ponder.SystemNote{Content: "note", Reason: "why", Foreign: "odd"},

@@ -127,10 +127,12 @@ func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Ev
 	if !a.flags.json {
 		a.printf("%s, %s, %s: %s\n\n", info.ID, info.Kind, app.StatusText(info), oneLine(info.Title))
 	}
+	var read transcript.Untrusted
 	for ev, err := range store.Events(ctx, info.ID, 0) {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", info.ID, err)
 		}
+		read.Apply(ev)
 		if !wanted(ev) {
 			continue
 		}
@@ -142,6 +144,9 @@ func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Ev
 		}
 		row := []string{fmt.Sprintf("%5d", ev.Seq), ev.Time.Local().Format("15:04:05"), fmt.Sprintf("%-17s", ev.Body.Type()), oneLine(truncate(transcript.Gist(ev), 160))}
 		fmt.Fprint(a.out, layout.Columns([][]string{row}, a.terminalWidth()))
+	}
+	if text := read.Text(); text != "" && !a.flags.json {
+		a.printf("\n%s", text)
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ type ChatSetup struct {
 	Plan         bool
 	Sources      Sources
 	Gated        []approval.Tool // of MCP servers
+	Described    bool            // the user has not reviewed the descriptions of a server
 	ToolsVersion uint64          // see [MCPServers.Version]
 	Relay        bool
 	redact       *redact.Redactor
@@ -66,18 +67,14 @@ func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 	return chat.Options{
 		System: chat.System(chatPrompt), Locale: userLocale(t.Locale), Tools: t.offeredTools(tools), Think: t.Think, ThinkRules: t.rules, Forget: rule.Discard,
 		ThinkPerTurn: thoughts.PerTurn, ThinkPerMin: thoughts.PerMinute, Deep: true, DeepAfter: deepAfter, DeepPerHour: t.Config.DeepThink.PerHour,
-		Rounds: t.Config.Chat.Rounds, Window: t.window, Gate: t.Gate, Described: len(t.Gated) > 0, WithoutModel: t.Extractive,
+		Rounds: t.Config.Chat.Rounds, Window: t.window, Gate: t.Gate, Described: t.Described, WithoutModel: t.Extractive,
 	}
 }
 
 // Gate decides on a tool call of a conversation.
 func (t ChatSetup) Gate(u chat.ToolUse) taint.Decision {
-	c := taint.Call{Tool: u.Call.Name, Args: u.Call.Input, View: u.View}
-	for _, r := range u.Used {
-		c.Results = append(c.Results, taint.Result{Tool: r.Name, Text: r.Text})
-	}
-	r := t.approvalRequest(c)
-	r.Approved, r.Denied = u.Approved, u.Denied
+	r := t.approvalRequest(taint.Call{Tool: u.Call.Name, Args: u.Call.Input, View: u.View, Results: u.Used})
+	r.Approved = u.Approved
 	for _, turn := range u.Turns {
 		said := approval.Turn{User: turn.Message.Text, Answer: turn.Answer}
 		if turn.Message.IsDecision() {

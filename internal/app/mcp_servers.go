@@ -28,10 +28,11 @@ const (
 // MCPServers holds one session with each configured MCP server. Copies of an App share it. The
 // zero value is not connected; nil has no servers.
 type MCPServers struct {
-	mu     sync.Mutex
-	Pool   *mcp.Pool
-	owners map[string][]string
-	Failed map[string]error // servers with an error outside the configuration
+	mu       sync.Mutex
+	Pool     *mcp.Pool
+	owners   map[string][]string
+	reviewed map[string]string // digests by server
+	Failed   map[string]error  // servers with an error outside the configuration
 }
 
 // OpenMCPServers connects to the configured servers once. Without any it returns nil.
@@ -54,7 +55,7 @@ func (m *MCPServers) Open(cfg *config.Config, version string) error {
 		return nil
 	}
 	c := mcp.Config{Version: version, Taken: ownNames()}
-	owners, failed := make(map[string][]string), make(map[string]error)
+	owners, reviewed, failed := make(map[string][]string), make(map[string]string), make(map[string]error)
 	for _, name := range names {
 		s := cfg.MCP.Servers[name]
 		if err := s.Check(name); err != nil {
@@ -66,13 +67,13 @@ func (m *MCPServers) Open(cfg *config.Config, version string) error {
 			failed[name] = err
 			continue
 		}
-		owners[name] = s.Owners
+		owners[name], reviewed[name] = s.Owners, s.Reviewed
 		c.Servers = append(c.Servers, mcp.Server{
 			Name: name, Command: s.Command, Dir: cfg.Path(s.Dir), Env: s.Env, URL: s.URL, Header: header,
 			Tools: s.Tools, ReadOnly: s.ReadOnly, Reads: s.Reads, Writes: s.Writes, Timeout: time.Duration(s.Timeout),
 		})
 	}
-	m.owners, m.Failed, m.Pool = owners, failed, mcp.Open(c)
+	m.owners, m.reviewed, m.Failed, m.Pool = owners, reviewed, failed, mcp.Open(c)
 	return nil
 }
 
@@ -151,7 +152,7 @@ func (a *App) MCPToolsFor(ctx context.Context, t *ChatSetup) (tools []ponder.Too
 	if err != nil {
 		return nil, err
 	}
-	t.Gated, t.ToolsVersion = nil, changed
+	t.Gated, t.ToolsVersion, t.Described = nil, changed, !areReviewed(list, t.Config.MCP)
 	if t.Relay || t.Sources.Research {
 		list = readOnly(list)
 	}
@@ -165,6 +166,20 @@ func (a *App) MCPToolsFor(ctx context.Context, t *ChatSetup) (tools []ponder.Too
 	return tools, nil
 }
 
+// areReviewed reports whether the user has read all descriptions of tools as they are now.
+func areReviewed(list []mcp.Tool, c config.MCP) bool {
+	byServer := make(map[string][]mcp.Tool)
+	for _, t := range list {
+		byServer[t.Server] = append(byServer[t.Server], t)
+	}
+	for name, tools := range byServer {
+		if c.Servers[name].Reviewed != mcp.Digest(tools) {
+			return false
+		}
+	}
+	return true
+}
+
 func (a *App) ReadOnlyMCPTools(ctx context.Context, patience time.Duration) (list []llm.Tool, err error) {
 	others, _, err := a.mcpTools(ctx, patience)
 	for _, t := range readOnly(others) {
@@ -174,17 +189,21 @@ func (a *App) ReadOnlyMCPTools(ctx context.Context, patience time.Duration) (lis
 }
 
 type MCPServer struct {
-	Server  string          `json:"server"`
-	Is      string          `json:"is,omitempty"`
-	Error   string          `json:"error,omitempty"`
-	Tools   []MCPServerTool `json:"tools"`
-	LeftOut []string        `json:"left_out,omitempty"` // tools left out, with reasons
+	Server   string          `json:"server"`
+	Is       string          `json:"is,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	Tools    []MCPServerTool `json:"tools"`
+	Digest   string          `json:"descriptions,omitempty"` // of the descriptions
+	Reviewed bool            `json:"reviewed"`
+	LeftOut  []string        `json:"left_out,omitempty"` // tools left out, with reasons
 }
 
 type MCPServerTool struct {
 	Name       string `json:"name"`
 	ServerName string `json:"theirs"`
 	Changes    bool   `json:"changes"`
+
+	Description string `json:"description"` // for models
 }
 
 // serverTime limits the wait for a server's tools.
@@ -201,7 +220,9 @@ func (a *App) InspectMCPServers(ctx context.Context) (rows []MCPServer, err erro
 	ctx, cancel := context.WithTimeout(ctx, serverTime)
 	defer cancel()
 	for _, r := range m.Pool.Reports(ctx) {
-		rows = append(rows, serverOf(r))
+		row := serverOf(r)
+		row.Reviewed = row.Digest != "" && m.reviewed[r.Name] == row.Digest
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
@@ -211,8 +232,11 @@ func serverOf(r mcp.Report) MCPServer {
 	if r.Err != nil {
 		row.Error = r.Err.Error()
 	}
+	if len(r.Tools) > 0 {
+		row.Digest = mcp.Digest(r.Tools)
+	}
 	for _, t := range r.Tools {
-		row.Tools = append(row.Tools, MCPServerTool{t.Name, textkit.OneLine(t.ServerName), t.Changes})
+		row.Tools = append(row.Tools, MCPServerTool{t.Name, textkit.OneLine(t.ServerName), t.Changes, t.Doc})
 	}
 	return row
 }
@@ -231,6 +255,12 @@ func (r MCPServer) Text() string {
 			does = "may change data; asks for approval"
 		}
 		fmt.Fprintf(&b, "  %-40s %s\n", t.Name, does)
+	}
+	switch {
+	case r.Reviewed:
+		b.WriteString("  you have reviewed the descriptions\n")
+	case r.Digest != "":
+		fmt.Fprintf(&b, "  to fetch pages without a question, read the descriptions with --json, then set reviewed = %q\n", r.Digest)
 	}
 	for _, line := range r.LeftOut {
 		fmt.Fprintf(&b, "  ignored: %s\n", textkit.OneLine(line))

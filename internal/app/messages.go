@@ -271,6 +271,13 @@ func (a Approval) Text() string {
 	return approval.Question(a.Tool, a.Args, a.Reason, a.Code, a.Untrusted)
 }
 
+// CutQuestions returns an answer without the questions of Ponder after it. Some clients do not send
+// them back.
+func CutQuestions(answer string) string {
+	own, _, _ := strings.Cut(answer, approval.QuestionStart)
+	return own
+}
+
 // FindAnswered returns the open question of an owner that a text answers, such as "approve 3F9K2M". It
 // reports whether there is one.
 func FindAnswered(ctx context.Context, store ponder.Store, owner, text string) (a Approval, found bool, err error) {

@@ -345,7 +345,7 @@ func (s *Service) Mind(ctx context.Context, who string) (json.RawMessage, error)
 		state = state.DecayTo(now)
 	}
 	js, err := state.MarshalMind()
-	return stream.PublicState(js), err
+	return stream.PublicState(ctx, s.Public, mindrunner.Thread(who), kept.head, js), err
 }
 
 func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error) {

@@ -23,7 +23,7 @@ import (
 
 func Modes(t ChatSetup, tools []ponder.Tool) []ponder.Mode {
 	if t.Relay {
-		return []ponder.Mode{passthrough.New(passthrough.Config{Tools: ToolSpecs(tools), Gate: t.ExchangeGate, Described: len(t.Gated) > 0})} // only: an exchange has no title
+		return []ponder.Mode{passthrough.New(passthrough.Config{Tools: ToolSpecs(tools), Gate: t.ExchangeGate, Described: t.Described})} // only: an exchange has no title
 	}
 	return []ponder.Mode{session.New(), research.New(), chat.New(t.ChatOptions(tools)), deep.New(t.DeepOptions(tools)), title.New()}
 }

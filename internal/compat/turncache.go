@@ -191,5 +191,8 @@ func isTurn(list []llm.Message, said, answer string) bool {
 	for _, m := range list[len(before):] {
 		theirs.WriteString(m.Text())
 	}
-	return Alphanumeric(said) == Alphanumeric(before[len(before)-1].Text()) && strings.HasSuffix(Alphanumeric(answer), Alphanumeric(theirs.String()))
+	isEnd := func(answer string) bool {
+		return strings.HasSuffix(Alphanumeric(answer), Alphanumeric(theirs.String()))
+	}
+	return Alphanumeric(said) == Alphanumeric(before[len(before)-1].Text()) && (isEnd(answer) || isEnd(app.CutQuestions(answer)))
 }

@@ -33,6 +33,7 @@ type MCPServer struct {
 	ReadOnly bool     `toml:"read_only"` // its tools have no side effects, except Writes
 	Reads    []string `toml:"reads"`
 	Writes   []string `toml:"writes"`
+	Reviewed string   `toml:"reviewed"` // digest of the descriptions that the user has read
 
 	Owners  []string `toml:"owners"`  // owners with access; empty: only the local user
 	Timeout Duration `toml:"timeout"` // of a call; zero: 1m, at most 10m

@@ -241,7 +241,8 @@ type Turn struct {
 	Model   string       `json:"model,omitempty"`
 	Error   string       `json:"error_message"` // empty on success
 
-	Approvals []app.Approval `json:"approvals,omitempty" doc:"questions of Ponder that the turn asked: answer them with POST /api/threads/{id}/approvals/{approval_id}"`
+	Untrusted []ponder.UntrustedSource `json:"untrusted_from,omitempty" doc:"text of strangers that the model had read: its source, and the seq of its event"`
+	Approvals []app.Approval           `json:"approvals,omitempty" doc:"questions of Ponder that the turn asked: answer them with POST /api/threads/{id}/approvals/{approval_id}"`
 }
 
 const (
@@ -256,7 +257,7 @@ const maxReason = 300
 func turnOf(v *chat.TurnView) Turn {
 	t := Turn{Message: v.Message, Run: v.Run, Status: answering, Answer: v.Text.Stored()}
 	if t.Answer != "" {
-		t.Model = v.Model
+		t.Model, t.Untrusted = v.Model, v.Untrusted
 	}
 	for _, ev := range v.Questions {
 		t.Approvals = append(t.Approvals, app.NewApproval(ev))

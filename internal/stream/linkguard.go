@@ -10,6 +10,7 @@ import (
 	"ponder"
 	"ponder/internal/links"
 	"ponder/internal/toolname"
+	"ponder/knowledge/lookup"
 	"ponder/llm"
 )
 
@@ -228,15 +229,7 @@ func (g *LinkGuard) guardEvent(ctx context.Context, ev ponder.Event) ponder.Even
 	if g == nil {
 		return ev
 	}
-	p := &linkPolicy{guard: g, ctx: ctx, thread: ev.Thread, after: ev.Seq}
-	text := func(s string) string { return links.Text(s, p) }
-	all := func(list []string) []string {
-		list = slices.Clone(list)
-		for i, s := range list {
-			list[i] = text(s)
-		}
-		return list
-	}
+	p, key := &linkPolicy{guard: g, ctx: ctx, thread: ev.Thread, after: ev.Seq}, ev.ActionKey()
 	streamed := func(t *threadLinks) ponder.Seq { // like the deltas
 		calls := t.calls[ev.Run]
 		i, _ := slices.BinarySearch(calls, ev.Seq)
@@ -250,55 +243,24 @@ func (g *LinkGuard) guardEvent(ctx context.Context, ev ponder.Event) ponder.Even
 		if b.Model != "" {
 			p.begun = streamed
 		}
-		b.Content = guardText(b.Content, p, ev.ActionKey())
-		ev.Body = b
 	case ponder.CallFinished:
 		p.begun = streamed
-		b.Message = guardMessage(b.Message, p, ev.ActionKey())
-		ev.Body = b
-	case ponder.Steer:
-		if b.Do == ponder.Cancel {
-			b.Content = text(b.Content)
-		}
-		ev.Body = b
-	case ponder.RunFinished:
-		b.Answer = text(b.Answer)
-		ev.Body = b
-	case ponder.Thought:
-		b.Content, b.Focus = text(b.Content), text(b.Focus)
-		ev.Body = b
-	case ponder.SubQuestion:
-		b.Content, b.Why = text(b.Content), text(b.Why)
-		ev.Body = b
-	case ponder.QuestionUpdated:
-		b.Insights = text(b.Insights)
-		ev.Body = b
-	case ponder.Synthesis:
-		b.Content, b.Insights, b.Remaining = text(b.Content), all(b.Insights), all(b.Remaining)
-		ev.Body = b
-	case ponder.Plan:
-		b.Content, b.Steps = text(b.Content), all(b.Steps)
-		ev.Body = b
-	case ponder.Claim:
-		b.Content = text(b.Content)
-		ev.Body = b
-	case ponder.InnerMonologue:
-		b.Content = text(b.Content)
-		ev.Body = b
-	case ponder.TitleGenerated:
-		b.Content = text(b.Content)
-		ev.Body = b
-	case ponder.Summary:
-		b.Content = text(b.Content)
-		ev.Body = b
-	case ponder.Finding:
-		b.Content = text(b.Content)
-		ev.Body = b
-	case ponder.Escalation:
-		b.Content = text(b.Content)
-		ev.Body = b
 	}
+	ev.Body = eventMapper{
+		written: func(text string) string { return guardText(text, p, key) },
+		message: func(m llm.Message) llm.Message { return guardMessage(m, p, key) },
+		state:   func(js json.RawMessage) json.RawMessage { return g.guardState(p, js) },
+		source:  same[string], program: same[string], sources: same[json.RawMessage],
+	}.mapBody(ev.Body)
 	return ev
+}
+
+// guardState returns JSON whose texts are inert.
+func (g *LinkGuard) guardState(p links.Policy, js json.RawMessage) json.RawMessage {
+	if g == nil {
+		return js
+	}
+	return lookup.MapStrings(js, func(_, text string) string { return links.Text(text, p) })
 }
 
 // guardInfo returns the info of a thread with an inert title, which models write.

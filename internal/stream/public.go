@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"slices"
 
 	"ponder"
-	"ponder/internal/toolname"
 	"ponder/knowledge/lookup"
+	"ponder/llm"
 )
 
 // PublicStore returns the store that clients of the server read. Its events name sources by
@@ -59,87 +58,27 @@ func (s publicStore) List(ctx context.Context, filter ponder.Filter) ([]ponder.I
 // PublicEvent returns ev with names of sources instead of paths. Texts of users and models, and
 // tools of clients, are unchanged.
 func PublicEvent(ev ponder.Event) ponder.Event {
-	switch b := ev.Body.(type) {
-	case ponder.Evidence:
-		b.Source, b.Title = lookup.SourceName(b.Source), lookup.SourceName(b.Title)
+	ev.Body = sourceNames.mapBody(ev.Body)
+	if b, ok := ev.Body.(ponder.Observation); ok {
+		b.Cursor = nil // a position of the sensor, for it alone
 		ev.Body = b
-	case ponder.ToolCall:
-		if readsSources(b.Name) {
-			b.Args = lookup.NameSources(b.Args)
-			ev.Body = b
-		}
-	case ponder.ToolResult:
-		if readsSources(b.Name) {
-			b.Result, b.Error = string(lookup.NameSources([]byte(b.Result))), lookup.NamePaths(b.Error)
-			ev.Body = b
-		}
-	case ponder.RunStarted:
-		b.Options = lookup.NameSources(b.Options)
-		ev.Body = b
-	case ponder.Steer:
-		b.Args = lookup.NameSources(b.Args)
-		ev.Body = b
-	case ponder.Progress:
-		b.Content, b.Undo = lookup.NamePaths(b.Content), slices.Clone(b.Undo)
-		for i, step := range b.Undo {
-			b.Undo[i].Args = lookup.NameSources(step.Args)
-		}
-		ev.Body = b
-	case ponder.SystemNote:
-		b.Content, b.Reason = lookup.NamePaths(b.Content), lookup.NamePaths(b.Reason)
-		ev.Body = b
-	case ponder.ApprovalRequested:
-		b.Untrusted = nameAll(b.Untrusted)
-		ev.Body = b
-	case ponder.InnerMonologue:
-		b.Sources = nameAll(b.Sources)
-		ev.Body = b
-	default:
-		ev.Body = publicMindBody(b)
 	}
 	return ev
 }
 
-// publicMindBody is PublicEvent for bodies of the subconscious and of ends.
-func publicMindBody(body ponder.Body) ponder.Body {
-	switch b := body.(type) {
-	case ponder.Observation:
-		if name := lookup.SourceName(b.Source); name != b.Source {
-			b.Content, b.Source, b.Subject = lookup.NamePaths(b.Content), name, lookup.SourceName(b.Subject)
-		}
-		b.Cursor = nil // a position of the sensor, for it alone
-		return b
-	case ponder.Escalation:
-		b.Sources = nameAll(b.Sources)
-		return b
-	case ponder.Subconscious:
-		b.State, b.Changes = PublicState(b.State), PublicState(b.Changes)
-		return b
-	case ponder.Resolution:
-		b.State = PublicState(b.State)
-		return b
-	case ponder.RunFinished:
-		b.Reason = lookup.NamePaths(b.Reason)
-		return b
-	}
-	return body
+var sourceNames = eventMapper{
+	written: same[string], message: same[llm.Message], state: nameSources,
+	source: lookup.SourceName, program: lookup.NamePaths, sources: nameSources,
 }
 
-// PublicState returns the JSON of a subconscious with names of sources instead of paths.
-func PublicState(js json.RawMessage) json.RawMessage { return lookup.NameSources(js) }
+func nameSources(js json.RawMessage) json.RawMessage { return lookup.NameSources(js) }
 
-func readsSources(tool string) bool {
-	switch tool {
-	case toolname.KnowledgeSearch, toolname.KnowledgeRead, toolname.PersonaMemory:
-		return true
+// PublicState returns the JSON of a subconscious as clients of a [PublicStore] see it. head is the last
+// event of its thread that it contains.
+func PublicState(ctx context.Context, s ponder.Store, thread ponder.ThreadID, head ponder.Seq, js json.RawMessage) json.RawMessage {
+	js = nameSources(js)
+	if s, ok := s.(publicStore); ok {
+		js = s.guard.guardState(&linkPolicy{guard: s.guard, ctx: ctx, thread: thread, after: head}, js)
 	}
-	return false
-}
-
-func nameAll(list []string) []string {
-	list = slices.Clone(list)
-	for i, s := range list {
-		list[i] = lookup.SourceName(s)
-	}
-	return list
+	return js
 }

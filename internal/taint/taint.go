@@ -8,12 +8,17 @@
 //
 // All functions are pure. Modes keep a Context in their states, and tool/approval decides with a
 // [View] of it.
+//
+// taint.go collects sources and addresses, events.go reads them from events, view.go is the context
+// of a call, query.go decides which text may leave, and words.go compares words.
 package taint
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
+	"ponder"
 	"ponder/internal/textkit"
 	"ponder/internal/toolname"
 	"ponder/knowledge/lookup"
@@ -26,26 +31,43 @@ const (
 	maxSource    = 200 // bytes
 	maxAddresses = 400
 	maxAddress   = 2000 // bytes
+	maxWords     = 2000
+	maxTextWords = 1000 // of one text, so that a list of all words makes few of them known
 )
 
 // A Context is what a mode remembers about the texts that its model has read. The zero value has
 // read nothing. Methods return a changed copy and leave the original alone.
 type Context struct {
-	Sources   []string `json:"sources,omitempty"`   // of untrusted text, for users
-	Addresses []string `json:"addresses,omitempty"` // that the user wrote or a search returned; see [Normalize]
+	Sources   []ponder.UntrustedSource `json:"sources,omitempty"`
+	Addresses []string                 `json:"addresses,omitempty"` // that the user wrote or a search returned; see [Normalize]
+	Words     []string                 `json:"words,omitempty"`     // that strangers know: of web pages, and of queries that were sent
 }
 
 // IsTainted reports whether the model has read untrusted text.
 func (c Context) IsTainted() bool { return len(c.Sources) > 0 }
 
-// AddSource adds a source of untrusted text.
-func (c Context) AddSource(source string) Context {
+// AddSource adds a source of untrusted text, with the number of its event or 0.
+func (c Context) AddSource(source string, seq ponder.Seq) Context {
 	source = textkit.TruncateBytes(textkit.OneLine(textkit.Visible(source)), maxSource)
-	if source == "" || slices.Contains(c.Sources, source) {
+	if source == "" || slices.ContainsFunc(c.Sources, func(s ponder.UntrustedSource) bool { return s.Source == source }) {
 		return c
 	}
-	c.Sources = append(slices.Clip(c.Sources), source)
+	c.Sources = append(slices.Clip(c.Sources), ponder.UntrustedSource{Source: source, Seq: seq})
 	c.Sources = c.Sources[max(0, len(c.Sources)-maxSources):]
+	return c
+}
+
+// addWords adds the words of a text that strangers know.
+func (c Context) addWords(text string) Context {
+	list := listWords(text)
+	have := wordSet(c.Words...)
+	c.Words = slices.Clip(c.Words)
+	for n := 0; len(list) > 0 && n < maxTextWords; list = list[1:] {
+		if w := list[0]; !have[w] {
+			c.Words, have[w], n = append(c.Words, w), true, n+1
+		}
+	}
+	c.Words = c.Words[max(0, len(c.Words)-maxWords):]
 	return c
 }
 
@@ -66,9 +88,11 @@ func (c Context) AddMessage(text string) Context { return c.AddAddresses(FindAdd
 // A Result is the result of a tool.
 type Result struct {
 	Tool      string
-	Text      string // as stored
-	Untrusted bool   // as the tool is marked
-	Own       bool   // a search for the user's own question: its addresses may be read
+	Args      json.RawMessage // of the call, if known
+	Text      string          // as stored
+	Seq       ponder.Seq      // of its event
+	Untrusted bool            // as the tool is marked
+	Own       bool            // a search for the user's own question: its addresses may be read
 }
 
 // AddResult adds the result of a tool.
@@ -87,37 +111,40 @@ func (c Context) AddResult(r Result) Context {
 				c = c.AddAddresses(hit.URL)
 			}
 		}
-		return c.AddSource("results of a web search")
+		query, _ := ArgumentText(r.Args)
+		shown, _ := ArgumentText(json.RawMessage(r.Text))
+		return c.addWords(query).addWords(shown).AddSource("results of a web search", r.Seq)
 	case toolname.WebFetch:
 		var page lookup.Page
 		lookup.Decode(r.Text, &page)
-		return c.AddAddresses(page.URL, page.Asked).AddSource("web page " + page.URL)
+		shown, _ := ArgumentText(json.RawMessage(r.Text))
+		return c.AddAddresses(page.URL, page.Asked).addWords(shown).AddSource("web page "+page.URL, r.Seq)
 	case toolname.KnowledgeSearch, toolname.KnowledgeRead, toolname.PersonaMemory:
-		return c.addPassages(r.Text)
+		return c.addPassages(r)
 	case toolname.EarlierSessions, toolname.ThreadRead:
 		if r.Untrusted || strings.Contains(r.Text, `"untrusted":true`) {
-			return c.AddSource("an earlier conversation or session with untrusted text")
+			return c.AddSource("an earlier conversation or session with untrusted text", r.Seq)
 		}
 		return c
 	}
 	if r.Untrusted {
-		return c.AddSource("result of " + r.Tool)
+		return c.AddSource("result of "+r.Tool, r.Seq)
 	}
 	return c
 }
 
 // addPassages adds the sources of passages that the user did not write: all except memories.
-func (c Context) addPassages(text string) Context {
+func (c Context) addPassages(r Result) Context {
 	var found lookup.Found
-	if !lookup.Decode(text, &found) || len(found.Hits) == 0 {
-		if strings.Contains(text, `"untrusted":true`) || !strings.Contains(text, `"hits"`) {
-			return c.AddSource("documents")
+	if !lookup.Decode(r.Text, &found) || len(found.Hits) == 0 {
+		if strings.Contains(r.Text, `"untrusted":true`) || !strings.Contains(r.Text, `"hits"`) {
+			return c.AddSource("documents", r.Seq)
 		}
 		return c
 	}
 	for _, hit := range found.Hits {
 		if hit.Untrusted || hit.Kind != "memory" && hit.Kind != "journal" {
-			c = c.AddSource("document " + lookup.SourceName(hit.Source))
+			c = c.AddSource("document "+lookup.SourceName(hit.Source), r.Seq)
 		}
 	}
 	return c

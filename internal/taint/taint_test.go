@@ -2,6 +2,7 @@ package taint
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -73,13 +74,13 @@ func TestAddResult(t *testing.T) {
 
 // TestContextCopies checks that additions leave the original alone, and the limits.
 func TestContextCopies(t *testing.T) {
-	base := Context{}.AddSource("a").AddAddresses("https://a.example/")
-	one, two := base.AddSource("b"), base.AddSource("c")
-	if !slices.Equal(one.Sources, []string{"a", "b"}) || !slices.Equal(two.Sources, []string{"a", "c"}) || len(base.Sources) != 1 {
+	base := Context{}.AddSource("a", 1).AddAddresses("https://a.example/")
+	one, two := base.AddSource("b", 2), base.AddSource("c", 3)
+	if !slices.Equal(one.Names(), []string{"a", "b"}) || !slices.Equal(two.Names(), []string{"a", "c"}) || len(base.Sources) != 1 {
 		t.Error(base, one, two)
 	}
 	for i := range 2 * maxAddresses {
-		base = base.AddAddresses("https://a.example/" + strings.Repeat("x", i%900)).AddSource(strings.Repeat("s", i))
+		base = base.AddAddresses("https://a.example/"+strings.Repeat("x", i%900)).AddSource(strings.Repeat("s", i), 0)
 	}
 	if len(base.Addresses) > maxAddresses || len(base.Sources) > maxSources || !base.IsTainted() {
 		t.Error(len(base.Addresses), len(base.Sources))
@@ -88,33 +89,63 @@ func TestContextCopies(t *testing.T) {
 
 func TestIsOwn(t *testing.T) {
 	v := View{
-		Context: Context{}.AddSource("page"), Message: "What is new in Go 1.26?", Earlier: []string{"My cat Minka is nine. My pin is 4711, the key is a1b2c3d4. The password is: swordfish!"},
-		Public: []string{"The green tea collector"}, Private: []string{"project bluebird costs, customer Miller, velvet-77-lantern"},
+		Context: Context{}.AddSource("page", 3), Message: "What is new in Go 1.26?", Earlier: []string{"My cat Minka is nine. My pin is 4711, the key is a1b2c3d4. Do sphynx cats like fish?"},
+		Public: []string{"The green tea collector"}, Private: []string{"project bluebird costs, customer Miller, velvet-77-lantern, passphrase swordfish"},
 	}
 	for query, want := range map[string]bool{
-		"Go 1.26 release notes": true, "Go green tea collector": true, "Go garbage collection 2026": true, "cat Minka food": true, "bluebird costs": true, "H100 price": true,
-		"4711": false, "Go a1b2c3d4": false, "0x8f3e2a9c": false, "swordfish": false, "hsifdrows": false, "velvet mill": false, "lantern": false, "Go velvet-77-lantern": false,
-		"76656c7665742d6c616e7465726e": false, "dmVsdmV0LWEwNzRh": false,
+		"Go 1.26 release notes": true, "Go green tea collector": true, "Go garbage collection 2026": true, "H100 price": true, "sphynx fish": true, "of the and in": true,
+		"bluebird costs": false, "cat Minka food": false, "BLUEBÎRD": false, "4711": false, "Go a1b2c3d4": false, "0x8f3e2a9c": false, "swordfish": false, "hsifdrows": false, "swordfishes": false,
+		"velvet mill": false, "lantern": false, "Go velvet-77-lantern": false, "s w o r d f i s h": false, "h.s.i.f.d.r.o.w.s": false, "bluebirdswordfish": false,
+		"76656c7665742d6c616e7465726e": false, "dmVsdmV0LWEwNzRh": false, strings.Repeat("go ", maxOwn): false,
 	} {
 		if got := v.IsOwn(query); got != want {
-			t.Errorf("%q: %v, want %v", query, got, want)
+			t.Errorf("%.40q: %v, want %v", query, got, want)
 		}
 	}
 	for query, want := range map[string]string{
-		"Go velvet-77-lantern collector": "Go collector", "swordfish Go ann@a.example https://x.example/1": "Go", "velvet": "", "site:velvet-77-lantern.example Go": "Go",
+		"Go green tea collector velvet-77-lantern": "Go green tea collector true", "swordfish Go ann@a.example https://x.example/1": "Go false", "velvet": " false", "Go release https://x.example/1": "Go release true", "": " true",
 	} {
-		if got := v.OwnQuery(query); got != want {
-			t.Errorf("%q: %q, want %q", query, got, want)
+		if got, isMost := v.OwnQuery(query); fmt.Sprintf("%s %t", got, isMost) != want {
+			t.Errorf("%q: %q %v, want %q", query, got, isMost, want)
 		}
 	}
 	v.Message = "The code of my door is velvet-77-lantern, the key point is important. Is part RX-20488 sold?"
-	for query, want := range map[string]string{"part RX-20488 important velvet-77-lantern": "part RX-20488 important"} {
-		if got := v.OwnQuery(query); got != want {
-			t.Errorf("%q: %q, want %q", query, got, want)
-		}
+	if got, _ := v.OwnQuery("part RX-20488 important velvet-77-lantern"); got != "part RX-20488 important" {
+		t.Errorf("%q", got)
 	}
 	if !(View{}).IsOwnSearch(json.RawMessage(`{"query":"bluebird"}`)) {
 		t.Error("a search before untrusted text is not the user's own")
+	}
+}
+
+// TestAddWords checks that words of pages and of sent queries are known to strangers, and the limits.
+func TestAddWords(t *testing.T) {
+	var all strings.Builder
+	for i := range 2 * maxTextWords {
+		fmt.Fprintf(&all, "word%d ", i)
+	}
+	page, _ := json.Marshal(map[string]string{"url": "https://a.example/", "text": "A goshawk. " + all.String()})
+	c := Context{}.AddResult(Result{Tool: toolname.WebSearch, Args: json.RawMessage(`{"query":"kestrel"}`), Text: `{"results":[{"title":"Merlin"}]}`})
+	c = c.AddResult(Result{Tool: toolname.WebFetch, Text: string(page)}).AddResult(Result{Tool: "notes_find", Text: "an osprey", Untrusted: true})
+	v := View{Context: c, Private: []string{"kestrel, merlin, goshawk, osprey, harrier"}}
+	for word, want := range map[string]bool{"kestrel": true, "merlin": true, "goshawk": true, "osprey": false, "harrier": false} {
+		if got := v.IsOwn(word); got != want {
+			t.Errorf("%s: %v, want %v", word, got, want)
+		}
+	}
+	for range 3 {
+		c = c.AddResult(Result{Tool: toolname.WebFetch, Text: string(page)})
+	}
+	if len(c.Words) > maxWords || len(v.Words) > maxTextWords+10 {
+		t.Error(len(c.Words), len(v.Words))
+	}
+}
+
+// TestLoadOldContext checks that checkpoints of older versions load.
+func TestLoadOldContext(t *testing.T) {
+	var c Context
+	if err := json.Unmarshal([]byte(`{"sources":["web page https://a.example/"],"addresses":["a.example"]}`), &c); err != nil || !c.IsTainted() || c.Names()[0] != "web page https://a.example/" {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

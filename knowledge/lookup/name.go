@@ -37,7 +37,21 @@ var sourceKeys = []string{"source", "sources", "path", "paths", "docs", "prefer"
 // NameSources returns JSON of a lookup tool, of its arguments or of a run's options, with
 // the [SourceName] of each source. Other bytes are unchanged, and so is text that is not JSON.
 func NameSources(js []byte) []byte {
-	if !bytes.ContainsAny(js, `/\`) || !json.Valid(js) {
+	if !bytes.ContainsAny(js, `/\`) {
+		return js
+	}
+	return MapStrings(js, func(key, text string) string {
+		if !isPath(text) || !slices.Contains(sourceKeys, key) {
+			return text
+		}
+		return SourceName(text)
+	})
+}
+
+// MapStrings returns JSON with other texts. It calls change for each text that is no key, with the last
+// key before it. Other bytes are unchanged, and so is text that is not JSON.
+func MapStrings(js []byte, change func(key, text string) string) []byte {
+	if !json.Valid(js) {
 		return js
 	}
 	var out bytes.Buffer
@@ -60,10 +74,11 @@ func NameSources(js []byte) []byte {
 			key = text
 			continue
 		}
-		if !isPath(text) || !slices.Contains(sourceKeys, key) {
+		changed := change(key, text)
+		if changed == text {
 			continue
 		}
-		name, err := json.Marshal(SourceName(text))
+		name, err := json.Marshal(changed)
 		if err != nil {
 			continue
 		}

@@ -69,12 +69,7 @@ func (s *state) applyMessage(ev ponder.Event, b ponder.UserMessage) {
 	for _, d := range b.Decisions[:min(len(b.Decisions), maxQuestions)] {
 		m.Decided = append(m.Decided, s.decideQuestion(ev, d))
 	}
-	if len(b.Decisions) == 0 {
-		s.Taint = s.Taint.AddMessage(b.Content)
-	}
-	for _, media := range b.Media {
-		s.Taint = s.Taint.AddSource("attached file " + media.Name)
-	}
+	s.Taint = s.Taint.AddEvent(ev)
 	s.Waiting = append(slices.Clip(s.Waiting), Turn{Message: m})
 }
 
@@ -156,29 +151,26 @@ func (s *state) decideCall(w *work, c llm.ToolCall, i int) (args json.RawMessage
 		return c.Input, text
 	}
 	d := s.opts.Gate(s.describeUse(w, c))
+	if args = c.Input; d.Args != nil {
+		args = d.Args
+	}
 	switch {
 	case d.Refusal != "":
 		return c.Input, d.Refusal
-	case d.Ask != "" && d.Args != nil && s.isDenied(c.Name, d.Args): // the gate compared the model's arguments
+	case d.Ask == "":
+		return args, ""
+	case s.isDenied(c.Name, args):
 		return c.Input, deniedBefore
-	case d.Ask != "" && w.countQuestions() >= maxTurnQuestions:
+	case w.countQuestions() >= maxTurnQuestions:
 		return c.Input, tooManyQuestions
-	case d.Ask != "":
-		s.askUser(w, c, i, d)
-		return c.Input, waitsForApproval
-	case d.Args != nil:
-		return d.Args, ""
 	}
-	return c.Input, ""
+	s.askUser(w, i, c.Name, taint.Compact(args), d.Ask)
+	return c.Input, waitsForApproval
 }
 
 // askUser asks for the approval of a call, unless the same question is open.
-func (s *state) askUser(w *work, c llm.ToolCall, i int, d taint.Decision) {
-	args := taint.Compact(c.Input)
-	if d.Args != nil {
-		args = taint.Compact(d.Args)
-	}
-	same := func(tool string, other json.RawMessage) bool { return tool == c.Name && bytes.Equal(other, args) }
+func (s *state) askUser(w *work, i int, name string, args json.RawMessage, reason string) {
+	same := func(tool string, other json.RawMessage) bool { return tool == name && bytes.Equal(other, args) }
 	for _, q := range s.Questions {
 		if same(q.Tool, q.Args) && q.Verdict == verdictOpen && s.Clock.Before(q.Expires.Add(-ApprovalTime/2)) {
 			return
@@ -190,7 +182,7 @@ func (s *state) askUser(w *work, c llm.ToolCall, i int, d taint.Decision) {
 		}
 	}
 	w.Out = append(slices.Clip(w.Out), pendingWrite{Key: s.actionKey(questionKey, w.Round, i), Question: &ponder.ApprovalRequested{
-		Tool: c.Name, Args: args, Reason: d.Ask, Expires: s.Clock.Add(ApprovalTime), Untrusted: s.Taint.Sources,
+		Tool: name, Args: args, Reason: reason, Expires: s.Clock.Add(ApprovalTime), Untrusted: s.Taint.Names(),
 	}})
 }
 
@@ -204,13 +196,12 @@ func (w *work) countQuestions() (n int) {
 }
 
 func (s *state) describeUse(w *work, c llm.ToolCall) ToolUse {
-	u := ToolUse{Call: c, Turns: append(s.visibleTurns(), s.currentTurn(w)), Used: w.toolResults(), View: s.viewOf(w)}
+	u := ToolUse{Call: c, Turns: append(s.visibleTurns(), s.currentTurn(w)), Used: taint.Results(w.Msgs), View: s.viewOf(w)}
 	for _, q := range s.Questions {
 		if q.Verdict == verdictApproved {
 			u.Approved = append(u.Approved, q.Tool)
 		}
 	}
-	u.Denied = s.isDenied(c.Name, c.Input)
 	return u
 }
 
@@ -230,24 +221,20 @@ func (s *state) isDenied(tool string, args json.RawMessage) bool {
 
 // viewOf returns the texts that the model sees, by their origin.
 func (s *state) viewOf(w *work) taint.View {
-	v := taint.View{Context: s.Taint, Described: s.opts.Described, Private: []string{s.Summary}}
-	for _, t := range append(s.visibleTurns(), s.currentTurn(w)) {
-		switch {
-		case t.Message.Attached:
-			v.Private = append(v.Private, t.Message.Text)
-		case !t.Message.IsDecision():
-			v.Earlier, v.Message = append(v.Earlier, t.Message.Text), t.Message.Text
-		}
-		v.Private = append(append(v.Private, t.Answer...), t.Thoughts...)
-	}
-	v.Earlier = v.Earlier[:max(0, len(v.Earlier)-1)]
+	texts := []taint.Text{{Content: s.Summary}, {Content: s.backgroundText(s.Waiting[0])}}
 	for _, n := range s.Notes {
-		v.Private = append(v.Private, n.Text)
+		texts = append(texts, taint.Text{Content: n.Text})
 	}
-	v.Private = append(v.Private, s.backgroundText(s.Waiting[0]))
-	for _, r := range w.toolResults() {
-		v = v.AddText(r.Name, r.Text)
+	for _, t := range append(s.visibleTurns(), s.currentTurn(w)) {
+		if !t.Message.IsDecision() {
+			texts = append(texts, taint.Text{Content: t.Message.Text, User: !t.Message.Attached})
+		}
+		for _, text := range slices.Concat(t.Answer, t.Thoughts) {
+			texts = append(texts, taint.Text{Content: text})
+		}
 	}
+	v := taint.NewView(s.Taint, texts, taint.Results(w.Msgs))
+	v.Described = s.opts.Described
 	return v
 }
 

@@ -48,11 +48,8 @@ func newApprovalRig() *approvalRig {
 	g.tools = []ponder.Tool{send, page}
 	g.opts = chat.Options{Tools: []llm.Tool{send.Tool, page.Tool}, Gate: func(u chat.ToolUse) taint.Decision {
 		g.uses = append(g.uses, u)
-		switch {
-		case u.Call.Name == "page":
+		if u.Call.Name == "page" {
 			return taint.Decision{}
-		case u.Denied:
-			return taint.Decision{Refusal: "denied before"}
 		}
 		return taint.Decision{Ask: "it sends a mail"}
 	}}
@@ -176,9 +173,9 @@ func TestForkApprovesNothing(t *testing.T) {
 	})
 }
 
-// TestDeniedCall checks that the gate learns of a denial until the user writes again, and that an open
-// question is not asked twice.
-func TestDeniedCall(t *testing.T) {
+// TestOpenQuestion checks that an open question is not asked twice, and a denied one again once the
+// user writes.
+func TestOpenQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newApprovalRig()
 		g.calls = func(int) string { return exactArgs }
@@ -189,25 +186,24 @@ func TestDeniedCall(t *testing.T) {
 		decide(mind, 0, questionsOf(mind)[0].ID, false)
 		mind.Put("", "say-9", ponder.UserMessage{Content: "now send it"})
 		waitIdle()
-		var denied []bool
-		for _, u := range g.uses {
-			denied = append(denied, u.Denied)
-		}
-		checkEqual(t, "denied", denied, []bool{false, false, false})
 		if n := len(questionsOf(mind)); n != 2 {
 			t.Errorf("%d questions after the user asked again", n)
 		}
 	})
 }
 
-// TestDeniedRewrittenCall checks that a denied call is not asked again at once if the gate changes its
+// TestDeniedCall checks that a denied call is not asked again at once, also if the gate changes its
 // arguments.
-func TestDeniedRewrittenCall(t *testing.T) {
+func TestDeniedCall(t *testing.T) {
+	for _, args := range []json.RawMessage{nil, json.RawMessage(`{"text":"x","untrusted":true}`)} {
+		testDeniedCall(t, args)
+	}
+}
+
+func testDeniedCall(t *testing.T, args json.RawMessage) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newApprovalRig()
-		g.opts.Gate = func(chat.ToolUse) taint.Decision {
-			return taint.Decision{Ask: "it stores", Args: json.RawMessage(`{"text":"x","untrusted":true}`)}
-		}
+		g.opts.Gate = func(chat.ToolUse) taint.Decision { return taint.Decision{Ask: "it stores", Args: args} }
 		asked := 0
 		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
 			if asked++; asked%2 == 1 {
@@ -218,8 +214,36 @@ func TestDeniedRewrittenCall(t *testing.T) {
 		mind := runChat(t, g.opts, model, g.tools, "send it")
 		decide(mind, 0, questionsOf(mind)[0].ID, false)
 		if n := len(questionsOf(mind)); n != 1 {
-			t.Errorf("%d questions", n)
+			t.Errorf("%s: %d questions", args, n)
 		}
+	})
+}
+
+// TestAnswerRecordsSources checks that an answer names the untrusted text that its model had read, and the
+// event with the text, until the end of the conversation.
+func TestAnswerRecordsSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newApprovalRig()
+		asked := 0
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
+			if asked++; asked == 2 { // the first call of the second message
+				return callMessage("page", `{}`), nil
+			}
+			return sayMessage("fine"), nil
+		}}
+		mind := runChat(t, g.opts, model, g.tools, "hello", "read the page", "thanks")
+		var page ponder.Seq
+		var got [][]ponder.UntrustedSource
+		for _, ev := range mind.Events() {
+			switch b := ev.Body.(type) {
+			case ponder.ToolResult:
+				page = ev.Seq
+			case ponder.AssistantMessage:
+				got = append(got, b.Untrusted)
+			}
+		}
+		want := []ponder.UntrustedSource{{Source: "result of page", Seq: page}}
+		checkEqual(t, "sources of the answers", got, [][]ponder.UntrustedSource{nil, want, want})
 	})
 }
 

@@ -29,9 +29,7 @@ func (s *state) applyObservation(ev ponder.Event, b ponder.Observation) {
 		s.Deep.applyRequest(ev, s.opts.DeepPerHour)
 	} else if n, ok := background.NoteFrom(ev); ok {
 		s.Mind = background.AppendNote(s.Mind, n)
-		if b.Untrusted {
-			s.Taint = s.Taint.AddSource("observation of the subconscious")
-		}
+		s.Taint = s.Taint.AddEvent(ev)
 	}
 }
 

@@ -98,11 +98,10 @@ type Options struct {
 type ToolUse struct {
 	Call  llm.ToolCall
 	Turns []Turn // the conversation, oldest first, ending with the current turn; of condensed turns only the newest slash command
-	Used  []llm.ToolResult
+	Used  []taint.Result
 
 	View     taint.View
 	Approved []string // tools of which the user approved a call in the conversation
-	Denied   bool     // the user denied exactly this call, and has written nothing since
 }
 
 func (o Options) orDefault() Options {

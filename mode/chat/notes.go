@@ -56,9 +56,7 @@ func (s *state) applyReflection(ev ponder.Event, b ponder.InnerMonologue) {
 		}
 	}
 	s.Notes = slices.DeleteFunc(slices.Clone(s.Notes), func(n note) bool { return slices.Contains(b.Condenses, n.Seq) })
-	if b.Untrusted || len(b.Sources) > 0 {
-		s.Taint = s.Taint.AddSource("reflection on untrusted text")
-	}
+	s.Taint = s.Taint.AddEvent(ev)
 	if strings.TrimSpace(b.Content) != "" {
 		s.Notes = append(s.Notes, note{Seq: ev.Seq, ReadTo: b.ReadTo, Text: b.Content, Older: b.Older})
 	}

@@ -183,7 +183,7 @@ func (s *state) applyAnswer(ev ponder.Event, b ponder.AssistantMessage) {
 			s.Answer = append(slices.Clip(s.Answer), b.Content)
 		}
 	case ev.Run == "":
-		s.Taint = s.Taint.AddSource("imported answer")
+		s.Taint = s.Taint.AddEvent(ev)
 		for len(s.Waiting) > 1 {
 			s.endTurn(ev.Seq, false)
 		}
@@ -210,7 +210,7 @@ func (s *state) applyAttachment(ev ponder.Event, b ponder.AttachmentAdded) {
 	if ev.Run != "" || b.Content == "" {
 		return // written by a run, or unreadable for the model
 	}
-	s.Taint = s.Taint.AddSource("attached file " + b.Name)
+	s.Taint = s.Taint.AddEvent(ev)
 	text := "[attached: " + b.Name + "]\n" + b.Content
 	s.pushTurn(Turn{Message: Message{Seq: ev.Seq, ID: ev.ID, Text: text, Attached: true}, Answer: []string{"Noted."}})
 }

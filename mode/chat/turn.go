@@ -36,12 +36,13 @@ type pendingCall struct {
 }
 
 type pendingWrite struct {
-	Key     string            `json:"key"`
-	Say     string            `json:"say,omitempty"`
-	Model   string            `json:"model,omitempty"`
-	Usage   *llm.Usage        `json:"usage,omitempty"`
-	Thought string            `json:"muse,omitempty"`
-	Prompt  *reflectionPrompt `json:"prompt,omitempty"`
+	Key     string                   `json:"key"`
+	Say     string                   `json:"say,omitempty"`
+	Model   string                   `json:"model,omitempty"`
+	Usage   *llm.Usage               `json:"usage,omitempty"`
+	Read    []ponder.UntrustedSource `json:"read,omitempty"` // by the model, of strangers
+	Thought string                   `json:"muse,omitempty"`
+	Prompt  *reflectionPrompt        `json:"prompt,omitempty"`
 
 	Question *ponder.ApprovalRequested `json:"question,omitempty"`
 }
@@ -53,7 +54,7 @@ func (o pendingWrite) toAction() ponder.Action {
 	case o.Prompt != nil:
 		return ponder.Write{Key: o.Key, Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: DeepAsked, Content: o.Prompt.Prompt, Label: o.Prompt.Reason}}}
 	case o.Say != "":
-		return ponder.Write{Key: o.Key, Bodies: []ponder.Body{ponder.AssistantMessage{Content: o.Say, Model: o.Model, Usage: o.Usage}}}
+		return ponder.Write{Key: o.Key, Bodies: []ponder.Body{ponder.AssistantMessage{Content: o.Say, Model: o.Model, Usage: o.Usage, Untrusted: o.Read}}}
 	}
 	return ponder.Write{Key: o.Key, Internal: true, Bodies: []ponder.Body{ponder.Thought{Content: o.Thought, Kind: Thinking}}}
 }
@@ -107,7 +108,7 @@ func (s *state) applyCall(ev ponder.Event, b ponder.CallFinished) {
 
 func (s *state) addText(w *work, text string, b ponder.CallFinished) {
 	if text = strings.TrimSpace(text); text != "" {
-		w.Out = append(slices.Clip(w.Out), pendingWrite{Key: s.actionKey(sayKey, w.Round), Say: text, Model: b.Model, Usage: &b.Usage})
+		w.Out = append(slices.Clip(w.Out), pendingWrite{Key: s.actionKey(sayKey, w.Round), Say: text, Model: b.Model, Usage: &b.Usage, Read: s.Taint.Sources})
 	}
 }
 
@@ -186,17 +187,6 @@ func (s *state) currentTurn(w *work) Turn {
 	return t
 }
 
-func (w *work) toolResults() (list []llm.ToolResult) {
-	for _, m := range w.Msgs {
-		for _, p := range m.Parts {
-			if p.Result != nil {
-				list = append(list, *p.Result)
-			}
-		}
-	}
-	return list
-}
-
 // visibleTurns returns the ended turns that are not condensed, after the newest condensed slash command.
 func (s *state) visibleTurns() (list []Turn) {
 	if s.Command != "" {
@@ -226,7 +216,7 @@ func (s *state) applyToolResult(ev ponder.Event, b ponder.ToolResult) {
 	w := *begun
 	w.Calls = slices.Clone(w.Calls)
 	c := w.Calls[i].Call
-	s.Taint = s.Taint.AddResult(taint.Result{Tool: c.Name, Text: b.Result + b.Error, Untrusted: b.Untrusted, Own: w.Calls[i].Own})
+	s.Taint = s.Taint.AddResult(taint.Result{Tool: c.Name, Args: c.Input, Text: b.Result + b.Error, Seq: ev.Seq, Untrusted: b.Untrusted, Own: w.Calls[i].Own})
 	r := llm.ToolResult{ID: c.ID, Name: c.Name, Text: lookup.ResultForModel(c.Name, b.Result), Failed: b.Error != ""}
 	if r.Failed {
 		r.Text = strings.TrimSpace(r.Text + "\n" + b.Error)

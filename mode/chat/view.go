@@ -37,7 +37,8 @@ type TurnView struct {
 	Text    llm.TextAssembler
 	CallTotals
 
-	Questions []ponder.Event // of ApprovalRequested that the turn asks
+	Questions []ponder.Event           // of ApprovalRequested that the turn asks
+	Untrusted []ponder.UntrustedSource // text of strangers that the model had read
 
 	Finished   *ponder.RunFinished // of Run; nil while it runs
 	Superseded bool                // a newer message arrived
@@ -105,7 +106,7 @@ func (v *TurnView) Apply(ev ponder.Event) (e llm.Edit) {
 	case ponder.AssistantMessage:
 		if _, _, ok := v.StoredText(ev); ok {
 			v.setRun(ev.Run, true)
-			v.Model = cmp.Or(b.Model, v.Model)
+			v.Model, v.Untrusted = cmp.Or(b.Model, v.Model), b.Untrusted
 		}
 	case ponder.BudgetSpent:
 		if ev.Run == v.Run {

@@ -183,7 +183,7 @@ func (s *state) applyToolResult(ev ponder.Event, b ponder.ToolResult) {
 	w := *s.Work
 	w.Calls = slices.Clone(w.Calls)
 	c := w.Calls[i].Call
-	s.Taint = s.Taint.AddResult(taint.Result{Tool: c.Name, Text: b.Result + b.Error, Untrusted: b.Untrusted, Own: w.Calls[i].Own})
+	s.Taint = s.Taint.AddResult(taint.Result{Tool: c.Name, Args: c.Input, Text: b.Result + b.Error, Seq: ev.Seq, Untrusted: b.Untrusted, Own: w.Calls[i].Own})
 	text := truncateText(strings.TrimSpace(lookup.ResultForModel(c.Name, b.Result)+"\n"+b.Error), maxResult)
 	w.Calls[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: text, Failed: b.Error != ""}
 	w.Sources = append(slices.Clip(w.Sources), resultSources(b)...)

@@ -41,7 +41,7 @@ func (s *state) startApproved() {
 // run now.
 func (s *state) decideCall(i int, now time.Time) (text string) {
 	c := s.Calls[i]
-	call := taint.Call{Tool: c.Name, Args: c.Input, View: s.viewOf(), Results: s.readResults()}
+	call := taint.Call{Tool: c.Name, Args: c.Input, View: s.viewOf(), Results: taint.Results(s.Msgs)}
 	s.Own[i] = call.View.IsOwnSearch(c.Input)
 	d := s.config.Gate.Decide(call)
 	if d.Args != nil {
@@ -52,7 +52,7 @@ func (s *state) decideCall(i int, now time.Time) (text string) {
 		return d.Refusal
 	case d.Ask != "":
 		s.Questions = append(s.Questions[:len(s.Questions):len(s.Questions)], pendingWrite{fmt.Sprintf("question-%d-%d", s.Round, i), ponder.ApprovalRequested{
-			Tool: c.Name, Args: taint.Compact(s.Calls[i].Input), Reason: d.Ask, Expires: now.Add(QuestionTime), Untrusted: call.View.Sources,
+			Tool: c.Name, Args: taint.Compact(s.Calls[i].Input), Reason: d.Ask, Expires: now.Add(QuestionTime), Untrusted: call.View.Names(),
 		}})
 		return "Not run yet: Ponder itself asks the user to approve this call with exactly these arguments. Do not ask for it again; end your answer."
 	}
@@ -69,37 +69,22 @@ func (s *state) questionActions() (do []ponder.Action) {
 // viewOf returns the texts that the model sees, by their origin. A client's own history counts as
 // untrusted, because Ponder does not know which texts earlier answers repeat.
 func (s *state) viewOf() taint.View {
-	v := taint.View{Context: s.Taint, Described: s.config.Described}
+	c, texts := s.Taint, []taint.Text(nil)
 	for _, m := range s.opts.Request.Messages {
 		for _, p := range m.Parts {
 			switch {
 			case p.Result != nil:
-				v.Context, v.Private = v.AddSource("result of the client's tool "+p.Result.Name), append(v.Private, p.Result.Text)
+				c, texts = c.AddSource("result of the client's tool "+p.Result.Name, 0), append(texts, taint.Text{Content: p.Result.Text})
 			case p.Media != nil:
-				v.Context = v.AddSource("attached file " + p.Media.Name)
+				c = c.AddSource("attached file "+p.Media.Name, 0)
 			case m.Role == llm.User:
-				v.Context = v.AddMessage(p.Text)
-				v.Earlier, v.Message = append(v.Earlier, p.Text), p.Text
+				c, texts = c.AddMessage(p.Text), append(texts, taint.Text{Content: p.Text, User: true})
 			default:
-				v.Context, v.Private = v.AddSource("earlier answers in the client's conversation"), append(v.Private, p.Text)
+				c, texts = c.AddSource("earlier answers in the client's conversation", 0), append(texts, taint.Text{Content: p.Text})
 			}
 		}
 	}
-	v.Earlier = v.Earlier[:max(0, len(v.Earlier)-1)]
-	for _, r := range s.readResults() {
-		v = v.AddText(r.Tool, r.Text)
-	}
+	v := taint.NewView(c, texts, taint.Results(s.Msgs))
+	v.Described = s.config.Described
 	return v
-}
-
-// readResults returns the results of server tools that the model has read.
-func (s *state) readResults() (list []taint.Result) {
-	for _, m := range s.Msgs {
-		for _, p := range m.Parts {
-			if p.Result != nil {
-				list = append(list, taint.Result{Tool: p.Result.Name, Text: p.Result.Text})
-			}
-		}
-	}
-	return list
 }

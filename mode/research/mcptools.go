@@ -33,19 +33,22 @@ func (s *state) addOtherLookup(c llm.ToolCall, args []byte, i int) {
 // viewOfSources returns the texts that the model has read. Research runs without a user who could
 // approve a call, and pages may give orders. So no word that stands only in a private source leaves.
 func (s *state) viewOfSources() taint.View {
-	v := taint.View{Message: s.run.Input, Private: []string{s.MemoryText}}
+	texts, results := []taint.Text{{Content: s.MemoryText}, {Content: s.run.Input, User: true}}, []taint.Result(nil)
 	for _, p := range s.Evidence {
-		v = v.AddText(p.Tool, p.Quote)
+		results = append(results, taint.Result{Tool: p.Tool, Text: p.Quote})
 	}
+	v := taint.NewView(taint.Context{}, texts, results)
+	v.Public = append(v.Public, s.run.Input) // the user wants it searched
 	return v
 }
 
 // boundQuery returns a query in the form in which a lookup may send it.
 func (s *state) boundQuery(kind, query string) string {
-	if query = textkit.OneLine(query); kind == webLookup {
-		return s.viewOfSources().OwnQuery(query)
+	if query = textkit.OneLine(query); kind != webLookup {
+		return taint.SanitizeQuery(query)
 	}
-	return taint.SanitizeQuery(query)
+	query, _ = s.viewOfSources().OwnQuery(query)
+	return query
 }
 
 func (l lookupCall) otherAction() ponder.Action {

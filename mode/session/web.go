@@ -79,7 +79,7 @@ func (s *state) addTimeLimit(args map[string]any) map[string]any {
 
 // webQuery returns the query for the web: without secrets of documents and memories.
 func (s *state) webQuery(f focus) string {
-	v := taint.View{Message: s.run.Input}
+	v := taint.View{Message: s.run.Input, Public: []string{s.run.Input}} // the user wants it searched
 	for _, e := range s.Evidence {
 		if text := e.Quote + "\n" + e.Context; e.URL == "" {
 			v.Private = append(v.Private, text)
@@ -87,7 +87,8 @@ func (s *state) webQuery(f focus) string {
 			v.Public = append(v.Public, text)
 		}
 	}
-	return cmp.Or(v.OwnQuery(s.searchQuery(f)), taint.SanitizeQuery(s.run.Input))
+	query, _ := v.OwnQuery(s.searchQuery(f))
+	return cmp.Or(query, taint.SanitizeQuery(s.run.Input))
 }
 
 func (w *webResult) applyResult(b ponder.ToolResult) *webResult {

@@ -210,11 +210,7 @@ func TestAttacks(t *testing.T) {
 				for _, h := range harm {
 					t.Error(h)
 				}
-				switch {
-				case s.reached && len(s.attempts) > 0:
-				case s.surface == "after-session": // a session may end before it repeats the directive
-					t.Log("the session does not repeat the directive")
-				default:
+				if !w.isAttacked(s) {
 					t.Errorf("the model was not attacked: directive in its context %t, calls for it %q", s.reached, s.attempts)
 				}
 			})

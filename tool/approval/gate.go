@@ -52,7 +52,6 @@ type Request struct {
 	View     taint.View // the texts that the model has read
 	Returned []string   // what the server of the tool has returned in this turn
 	Approved []string   // tools of which the user approved a call in this conversation
-	Denied   bool       // the user denied exactly this call
 	Alone    bool       // no user can answer a question
 }
 
@@ -92,6 +91,7 @@ const (
 	actsReason   = "it acts outside the conversation"
 	fetchReason  = "the model has read text of strangers, and neither you nor a search for your question named this address"
 	askReason    = "the model has read text of strangers, and the arguments are not only your words"
+	searchReason = "the model has read text of strangers, and most words of the query are private: only your notes or earlier messages have them"
 	rememberText = "the statement is not in your message"
 )
 
@@ -109,7 +109,7 @@ func (g Gate) Decide(r Request) taint.Decision {
 	case Local:
 		return taint.Decision{}
 	case Search:
-		return decideSearch(r)
+		return g.decideSearch(r)
 	case Fetch:
 		if !r.View.IsExposed() || r.View.IsKnown(textOf(r.Args, "url")) {
 			return taint.Decision{}
@@ -141,8 +141,6 @@ func (g Gate) ask(r Request, usual, reason string) taint.Decision {
 	switch {
 	case policy == Never, policy == Once && slices.Contains(r.Approved, r.Tool):
 		return taint.Decision{}
-	case r.Denied:
-		return taint.Decision{Refusal: "Not run: the user denied exactly this call. Go on without it."}
 	case r.Alone:
 		return taint.Decision{Refusal: fmt.Sprintf("Not run: %.64s needs the approval of the user, who cannot be asked here: %s.", r.Tool, reason)}
 	case len(r.Args) > maxShown:
@@ -151,8 +149,9 @@ func (g Gate) ask(r Request, usual, reason string) taint.Decision {
 	return taint.Decision{Ask: reason}
 }
 
-// decideSearch bounds the query of a search after untrusted text, as sessions do.
-func decideSearch(r Request) taint.Decision {
+// decideSearch decides on a search after untrusted text. It removes private words from the query. If
+// they are most of it, Ponder asks.
+func (g Gate) decideSearch(r Request) taint.Decision {
 	if !r.View.IsExposed() {
 		return taint.Decision{}
 	}
@@ -160,9 +159,12 @@ func decideSearch(r Request) taint.Decision {
 	if json.Unmarshal(r.Args, &in) != nil {
 		return taint.Decision{}
 	}
-	query := r.View.OwnQuery(textOf(r.Args, "query"))
-	if query == "" {
-		return taint.Decision{Refusal: "Not run: the query contains only addresses, or words that may be secrets of the user. Search with words of the question."}
+	query, isMost := r.View.OwnQuery(textOf(r.Args, "query"))
+	switch {
+	case !isMost:
+		return g.ask(r, Always, searchReason)
+	case query == "":
+		return taint.Decision{Refusal: "Not run: the query contains only addresses. Search with words of the question."}
 	}
 	out := make(map[string]json.RawMessage)
 	for _, key := range []string{"limit", "offset", "from", "to", "seconds", "fresh"} {

@@ -17,7 +17,7 @@ func testGate() Gate {
 
 // tainted returns a view of a conversation about message, after a web page was read.
 func tainted(message string) taint.View {
-	c := taint.Context{}.AddMessage(message).AddSource("web page https://evil.example/")
+	c := taint.Context{}.AddMessage(message).AddSource("web page https://evil.example/", 3)
 	return taint.View{Context: c, Message: message, Private: []string{"my pin is 4711 and the project is called bluebird"}}
 }
 
@@ -40,7 +40,6 @@ func TestDecide(t *testing.T) {
 			g.Policy, r.Approved = map[string]string{"notes_write": Once}, []string{"notes_write"}
 		}, want: "run"},
 		{name: "each time, after an approval", tool: "notes_write", args: `{}`, change: func(r *Request, _ *Gate) { r.Approved = []string{"notes_write"} }, want: "ask"},
-		{name: "denied before", tool: "notes_write", args: `{}`, change: func(r *Request, _ *Gate) { r.Denied = true }, want: "refuse"},
 		{name: "without a user", tool: "notes_write", args: `{}`, change: func(r *Request, _ *Gate) { r.Alone = true }, want: "refuse"},
 		{name: "too long to check", tool: "notes_write", args: `{"text":"` + strings.Repeat("x", maxShown) + `"}`, want: "refuse"},
 		{name: "a local tool", tool: toolname.KnowledgeSearch, args: `{"query":"pin"}`, want: "run"},
@@ -54,17 +53,22 @@ func TestDecide(t *testing.T) {
 		{name: "a fetch before untrusted text", tool: toolname.WebFetch, args: `{"url":"https://pkg.go.dev/x"}`, message: clean, change: func(r *Request, _ *Gate) { r.View.Context = taint.Context{} }, want: "run"},
 
 		{name: "a search", tool: toolname.WebSearch, args: `{"query":"Go 1.26 release notes","limit":3}`, message: question, want: `{"limit":3,"query":"Go 1.26 release notes"}`},
-		{name: "a search with an address", tool: toolname.WebSearch, args: `{"query":"pin https://evil.example/4711 ann@evil.example"}`, message: question, want: `{"query":"pin"}`},
+		{name: "a search with an address", tool: toolname.WebSearch, args: `{"query":"Go https://evil.example/4711 ann@evil.example"}`, message: question, want: `{"query":"Go"}`},
 		{name: "a search for an address alone", tool: toolname.WebSearch, args: `{"query":"https://evil.example/4711"}`, message: question, want: "refuse"},
-		{name: "a search with a secret host", tool: toolname.WebSearch, args: `{"query":"pin","domains":["4711.evil.example"]}`, message: question, want: `{"query":"pin"}`},
-		{name: "a search with further keys", tool: toolname.WebSearch, args: `{"query":"pin","note":"bluebird"}`, message: question, want: `{"query":"pin"}`},
+		{name: "a search with a secret host", tool: toolname.WebSearch, args: `{"query":"Go","domains":["4711.evil.example"]}`, message: question, want: `{"query":"Go"}`},
+		{name: "a search with further keys", tool: toolname.WebSearch, args: `{"query":"Go","note":"bluebird"}`, message: question, want: `{"query":"Go"}`},
+		{name: "a search with a private word", tool: toolname.WebSearch, args: `{"query":"Go 1.26 release bluebird"}`, message: question, want: `{"query":"Go 1.26 release"}`},
+		{name: "a search for a private word", tool: toolname.WebSearch, args: `{"query":"bluebird Go"}`, message: question, want: "ask"},
+		{name: "a search for a private word without a user", tool: toolname.WebSearch, args: `{"query":"bluebird Go"}`, message: question, change: func(r *Request, _ *Gate) { r.Alone = true }, want: "refuse"},
+		{name: "a search for a private word before untrusted text", tool: toolname.WebSearch, args: `{"query":"bluebird"}`, message: question, change: func(r *Request, _ *Gate) { r.View.Context = taint.Context{} }, want: "run"},
 
 		{name: "a read of another server with the user's words", tool: "notes_find", args: `{"query":"go.dev doc"}`, message: question, want: "run"},
 		{name: "a read with a private word", tool: "notes_find", args: `{"query":"bluebird"}`, message: question, want: "ask"},
 		{name: "a read with a private key", tool: "notes_find", args: `{"bluebird":"go"}`, message: question, want: "run"},
 		{name: "a read of what the server returned", tool: "notes_find", args: `{"path":"a/b.md"}`, message: question, change: func(r *Request, _ *Gate) { r.Returned = []string{"found: a/b.md"} }, want: "run"},
-		{name: "a second read", tool: "notes_find", args: `{"query":"bluebird"}`, message: question, change: func(r *Request, _ *Gate) { r.Approved = []string{"notes_find"} }, want: "run"},
+		{name: "a second read", tool: "notes_find", args: `{"query":"compressors"}`, message: question, change: func(r *Request, _ *Gate) { r.Approved = []string{"notes_find"} }, want: "run"},
 
+		{name: "a second read with a private word", tool: "notes_find", args: `{"query":"bluebird"}`, message: question, change: func(r *Request, _ *Gate) { r.Approved = []string{"notes_find"} }, want: "ask"},
 		{name: "a second read with a secret", tool: "notes_find", args: `{"query":"4711"}`, message: question, change: func(r *Request, _ *Gate) { r.Approved = []string{"notes_find"} }, want: "ask"},
 
 		{name: "a memory", tool: toolname.Remember, args: `{"text":"The user's locker has the code 4711","tags":["locker","evil"],"title":"send to evil.example"}`, message: "Please remember that my locker has the code 4711.", want: `{"tags":["locker"],"text":"My locker has the code 4711."}`},

@@ -51,12 +51,15 @@ func isInvisible(r rune) bool {
 // arguments cannot close it. The escapes are those of JSON, so the arguments stay exact.
 var markup = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "`", `\u0060`, "$", `\u0024`, `\\`, `\u005c`)
 
+// QuestionStart starts each question.
+const QuestionStart = "**Ponder asks for your approval**"
+
 // Question returns the question to the user as Markdown, for clients that show only text. code
 // is the code that the user types; it is empty where the client asks by other means.
 func Question(tool string, args json.RawMessage, reason, code string, untrusted []string) string {
 	show := func(text []byte) string { return markup.Replace(Show(text)) }
 	var b strings.Builder
-	fmt.Fprintf(&b, "**Ponder asks for your approval** (%s): run `%s` with exactly this?\n\n```json\n%s\n```\n", reason, show([]byte(tool)), show(args))
+	fmt.Fprintf(&b, "%s (%s): run `%s` with exactly this?\n\n```json\n%s\n```\n", QuestionStart, reason, show([]byte(tool)), show(args))
 	if len(untrusted) > 0 {
 		fmt.Fprintf(&b, "\nUntrusted text in this conversation: `%s`\n", show([]byte(strings.Join(untrusted, "; "))))
 	}

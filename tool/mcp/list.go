@@ -3,6 +3,8 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,6 +134,20 @@ func nameOf(server, tool string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(server + "\x00" + tool))
 	return fmt.Sprintf("%s_%08x", name[:min(len(name), MaxName-9)], h.Sum32())
+}
+
+// Digest returns a digest of the texts of tools that a model reads: their names, descriptions and
+// schemas. The order of the tools does not matter.
+func Digest(list []Tool) string {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	h := sha256.New()
+	for _, t := range list {
+		for _, text := range []string{t.Name, t.Doc, string(t.Schema)} {
+			fmt.Fprintf(h, "%d:%s", len(text), text)
+		}
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // docOf returns the description of a tool, marked as the words of its server.

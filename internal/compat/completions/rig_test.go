@@ -68,11 +68,17 @@ type rig struct {
 // newRig requires a synctest bubble.
 func newRig(t *testing.T, m llm.Model) *rig {
 	t.Helper()
+	return newChatRig(t, m, chat.Options{})
+}
+
+// newChatRig is newRig with options and further tools of conversations.
+func newChatRig(t *testing.T, m llm.Model, o chat.Options, tools ...ponder.Tool) *rig {
+	t.Helper()
 	store := memory.New()
 	r := &rig{t: t, hub: stream.New(store)}
 	mind, err := engine.New(engine.Config{
-		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{}), title.New(), research.New()}, OnDelta: r.hub.Delta,
-		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Tools: lookupTools(),
+		Store: store, Modes: []ponder.Mode{chat.New(o), title.New(), research.New()}, OnDelta: r.hub.Delta,
+		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Tools: append(lookupTools(), tools...),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +187,9 @@ func (r *rig) Say(ctx context.Context, in ponder.Info, key string, m app.Message
 	r.mu.Lock()
 	r.said = append(r.said, m)
 	r.mu.Unlock()
+	if err := app.ParseDecision(ctx, r.store, in.ID, &m.UserMessage); err != nil {
+		return ponder.Event{}, err
+	}
 	list, err := r.store.Append(ctx, in.ID, 0, ponder.Event{Cause: key, Body: m.UserMessage})
 	if err != nil {
 		return ponder.Event{}, err
