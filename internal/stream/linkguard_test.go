@@ -239,10 +239,12 @@ func TestLinkGuardJSON(t *testing.T) {
 // Every text that a model writes is filtered.
 func TestLinkGuardBodies(t *testing.T) {
 	const text = "[x](" + unknownURL + ")"
+	state := json.RawMessage(`{"entries":[{"text":"` + text + `","n":1.50}]}`)
 	for _, body := range []ponder.Body{
 		ponder.AssistantMessage{Content: text, Model: "m"}, ponder.RunFinished{Answer: text}, ponder.Thought{Content: text, Focus: text}, ponder.SubQuestion{Content: text, Why: text},
 		ponder.QuestionUpdated{Insights: text}, ponder.Synthesis{Content: text, Insights: []string{text}, Remaining: []string{text}}, ponder.Plan{Content: text, Steps: []string{text}},
 		ponder.Claim{Content: text}, ponder.Steer{Do: ponder.Cancel, Content: text}, ponder.InnerMonologue{Content: text}, ponder.TitleGenerated{Content: text}, ponder.Summary{Content: text}, ponder.Finding{Content: text}, ponder.Escalation{Content: text},
+		ponder.Subconscious{State: state, Changes: state}, ponder.Resolution{State: state},
 	} {
 		l := &eventLog{}
 		l.append("run_1", "", body)
@@ -252,6 +254,20 @@ func TestLinkGuardBodies(t *testing.T) {
 		}
 		if raw, err := l.events[0].MarshalJSON(); err != nil || !strings.Contains(string(raw), "](") {
 			t.Errorf("%T: the log changed: %s %v", body, raw, err)
+		}
+	}
+}
+
+// TestPublicState checks that the state of a subconscious is filtered by the addresses of its thread, and
+// that nothing else in it changes.
+func TestPublicState(t *testing.T) {
+	l := &eventLog{}
+	l.append("", "", ponder.Observation{Sensor: "feeds", Source: knownURL})
+	state := json.RawMessage(`{"entries": [{"text":"[a](` + knownURL + `) [x](` + unknownURL + `)","source":"/home/ann/a.md","n":1.50}]}`)
+	want := `{"entries": [{"text":"[a](` + knownURL + `) [x] (` + "`" + unknownURL + "`" + `)","source":"a.md","n":1.50}]}`
+	for setting, want := range map[string]string{RemoteSources: want, RemoteAll: strings.Replace(string(state), "/home/ann/", "", 1)} {
+		if got := PublicState(t.Context(), PublicStore(l, NewLinkGuard(l, setting)), "thr_1", 1, state); string(got) != want {
+			t.Errorf("%s: %s, want %s", setting, got, want)
 		}
 	}
 }
