@@ -260,7 +260,7 @@ func (r MCPServer) Text() string {
 	case r.Reviewed:
 		b.WriteString("  you have reviewed the descriptions\n")
 	case r.Digest != "":
-		fmt.Fprintf(&b, "  to fetch pages without a question, read the descriptions with --json, then set reviewed = %q\n", r.Digest)
+		fmt.Fprintf(&b, "  to fetch pages without a question, read the descriptions in the JSON, then set reviewed = %q\n", r.Digest)
 	}
 	for _, line := range r.LeftOut {
 		fmt.Fprintf(&b, "  ignored: %s\n", textkit.OneLine(line))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/llm"
 )
 
 // A repeated message does not revert later preferences.
@@ -40,6 +41,16 @@ func TestRepeatedMessageChangesNothing(t *testing.T) {
 		w, werr := s.DB.readPrefs(context.WithoutCancel(ctx), info.ID)
 		if errors.Is(err, ponder.ErrTaken) != c.taken || err != nil && !c.taken || w != (threadPrefs{NoWeb: c.noWeb}) || werr != nil {
 			t.Errorf("%+v: %v, and %+v is asked for (%v)", c, err, w, werr)
+		}
+	}
+}
+
+// TestPrivateMedia checks that a message with media of a private address is refused, whoever sends it.
+func TestPrivateMedia(t *testing.T) {
+	for _, address := range []string{"http://127.0.0.1:8744/sim", "https://169.254.169.254/latest", "http://2130706433/", "file:///etc/passwd", "https://[::ffff:10.0.0.1]/a.png"} {
+		m := Message{UserMessage: ponder.UserMessage{Content: "look", Media: []llm.Media{{Type: "image/png", URL: address}}}}
+		if _, err := (&Service{}).Say(t.Context(), ponder.Info{}, "", m); CodeOf(err) != Invalid {
+			t.Errorf("%s: %v", address, err)
 		}
 	}
 }

@@ -205,3 +205,16 @@ func TestTurnViewProperty(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnViewUntrusted checks that the view has the sources of its own answer.
+func TestTurnViewUntrusted(t *testing.T) {
+	view := NewTurnView("evt_7", 7)
+	own, other := []ponder.UntrustedSource{{Source: "web page", Seq: 3}}, []ponder.UntrustedSource{{Source: "other"}}
+	for i, list := range [][]ponder.UntrustedSource{own, other} {
+		ev := ponder.Event{Run: "run_1", Cause: fmt.Sprintf("say-%d-1/1.1", 7+i), Body: ponder.AssistantMessage{Content: "so", Model: "p/m", Untrusted: list}}
+		view.Apply(ev.Stamp("thr_1", ponder.Seq(8+i), ev.Time))
+	}
+	if len(view.Untrusted) != 1 || view.Untrusted[0] != own[0] {
+		t.Errorf("%+v", view.Untrusted)
+	}
+}

@@ -9,13 +9,13 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Untrusted folds a thread into the sources of untrusted text that its answers record.
-type Untrusted struct {
+// A SourceList folds a thread into the sources of untrusted text that its answers record.
+type SourceList struct {
 	Sources []ponder.UntrustedSource // the oldest first
 }
 
 // Apply folds the next event.
-func (u *Untrusted) Apply(ev ponder.Event) {
+func (u *SourceList) Apply(ev ponder.Event) {
 	b, ok := ev.Body.(ponder.AssistantMessage)
 	if !ok {
 		return
@@ -28,7 +28,7 @@ func (u *Untrusted) Apply(ev ponder.Event) {
 }
 
 // Text returns the sources as lines for users, or nothing.
-func (u *Untrusted) Text() string {
+func (u *SourceList) Text() string {
 	if len(u.Sources) == 0 {
 		return ""
 	}

@@ -6,8 +6,8 @@ import (
 	"ponder"
 )
 
-func TestUntrusted(t *testing.T) {
-	var u Untrusted
+func TestSourceList(t *testing.T) {
+	var u SourceList
 	if u.Text() != "" {
 		t.Errorf("%q", u.Text())
 	}
