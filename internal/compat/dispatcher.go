@@ -172,7 +172,11 @@ func (a Request) toStart(way JobKind) app.Start {
 	if way == Research {
 		st.Kind, st.Rounds, st.PlanFirst, st.Plan, st.Since = ponder.KindResearch, efforts[a.Effort].rounds, a.PlanFirst, a.Plan, string(a.Since)
 	}
-	st.Cause = cmp.Or(a.Cause, contentDigest(st))
+	if st.Cause = a.Cause; st.Cause == "" {
+		short := st
+		short.Question, short.Context = KeyText(st.Question), KeyText(st.Context)
+		st.Cause = contentDigest(short)
+	}
 	return st
 }
 

@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -445,11 +446,29 @@ var bareASCII = func() (is [utf8.RuneSelf]bool) {
 
 // contentDigest returns a digest of a request, to detect a reused key.
 func contentDigest(of any) string {
-	js, err := json.Marshal(of)
-	if err != nil {
+	var d jsonDigest
+	if json.NewEncoder(&d).Encode(of) != nil {
 		return ""
 	}
-	return "post-" + hexOf(js)
+	return "post-" + string(d)
+}
+
+// A jsonDigest is the hash of the one text that an encoder writes. It saves a copy of the text.
+type jsonDigest string
+
+func (d *jsonDigest) Write(js []byte) (int, error) {
+	*d = jsonDigest(hexOf(bytes.TrimSuffix(js, []byte("\n"))))
+	return len(js), nil
+}
+
+const maxKeyText = 1 << 20 // bytes
+
+// KeyText returns text, or a hash of a long one, as a part of a key.
+func KeyText(text string) string {
+	if len(text) > maxKeyText {
+		return hexOf(text)
+	}
+	return text
 }
 
 func hexOf[T string | []byte](parts ...T) string {

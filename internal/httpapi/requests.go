@@ -84,7 +84,7 @@ func takeBody(w http.ResponseWriter, r *http.Request, memory *limitio.Memory) (*
 		return nil, &auth.Refusal{Status: http.StatusUnsupportedMediaType, Detail: "the server does not decode bodies: send the body without Content-Encoding"}
 	}
 	src := &bodyReader{src: r.Body, ctl: http.NewResponseController(w), begun: time.Now()}
-	body, err := memory.ReadBody(r.Context(), src, limitio.BodyLimit{Bytes: MaxBody, Size: r.ContentLength, Numbers: r.URL.Path == tokenLists, Factor: MemoryFactor(r.URL.Path)})
+	body, err := memory.ReadBody(r.Context(), src, limitio.BodyLimit{Bytes: MaxBody, Size: r.ContentLength, Numbers: r.URL.Path == tokenLists})
 	if err == nil {
 		_ = src.ctl.SetReadDeadline(time.Time{}) // other connections had no deadline
 		r.Body = body
@@ -97,18 +97,6 @@ func takeBody(w http.ResponseWriter, r *http.Request, memory *limitio.Memory) (*
 		return nil, &auth.Refusal{Status: http.StatusBadRequest, Detail: "the request body is incomplete: send it again"}
 	}
 	return nil, &auth.Refusal{Status: http.StatusRequestTimeout, Detail: "the request body arrived too slowly: send it again"}
-}
-
-// MemoryFactor returns the memory of requests of a route by bytes of their bodies, or 0 for the usual one. The
-// libraries of MCP and A2A, and the parts of messages of completions, copy their texts.
-func MemoryFactor(path string) int64 {
-	switch {
-	case path == "/mcp", path == "/api/completions":
-		return 8
-	case strings.HasPrefix(path, "/a2a"):
-		return 5
-	}
-	return 0
 }
 
 // tokenLists is the route whose texts may be lists of token IDs.

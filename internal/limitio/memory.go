@@ -2,7 +2,6 @@ package limitio
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -87,7 +86,6 @@ type BodyLimit struct {
 	Bytes   int64 // more is [ErrTooLarge]
 	Size    int64 // announced size; negative: unknown
 	Numbers bool  // the body may have long lists of numbers
-	Factor  int64 // memory of a request by bytes of its body, with the decoded values; 0: 3
 }
 
 // A Body is a body of JSON in memory. It implements [io.ReadCloser].
@@ -105,7 +103,6 @@ type Body struct {
 // ReadBody reads a body. The caller must release it.
 func (m *Memory) ReadBody(ctx context.Context, src io.Reader, l BodyLimit) (*Body, error) {
 	b := &Body{memory: m}
-	l.Factor = cmp.Or(l.Factor, bodyFactor)
 	shape := jsonShape{numbers: l.Numbers}
 	data, err := b.readAll(ctx, src, l, &shape)
 	var decoded int64
@@ -113,7 +110,7 @@ func (m *Memory) ReadBody(ctx context.Context, src io.Reader, l BodyLimit) (*Bod
 		decoded, err = shape.decodedBytes(data)
 	}
 	if err == nil {
-		need := int64(len(data)) + max(decoded, (l.Factor-1)*int64(len(data)))
+		need := int64(len(data)) + max(decoded, (bodyFactor-1)*int64(len(data)))
 		err = b.hold(ctx, need)
 		b.shrink(need)
 	}
@@ -134,7 +131,7 @@ func (b *Body) readAll(ctx context.Context, src io.Reader, l BodyLimit, shape *j
 	if l.Size >= 0 {
 		most = l.Size
 	}
-	if err := b.hold(ctx, l.Factor*min(most, firstBuffer)); err != nil {
+	if err := b.hold(ctx, bodyFactor*min(most, firstBuffer)); err != nil {
 		return nil, err
 	}
 	data := make([]byte, 0, min(most, firstBuffer)+1) // with room to see the end
@@ -144,7 +141,7 @@ func (b *Body) readAll(ctx context.Context, src io.Reader, l BodyLimit, shape *j
 			if len(data) < firstPart { // a slow client holds little
 				need = min(need, 2*int64(cap(data)))
 			}
-			if err := b.hold(ctx, l.Factor*need); err != nil {
+			if err := b.hold(ctx, bodyFactor*need); err != nil {
 				return nil, err
 			}
 			data = append(make([]byte, 0, min(int64(cap(data))*2, max(most, int64(len(data)))+1)), data...)
@@ -219,9 +216,13 @@ func (b *Body) drop() {
 	b.Reset(nil)
 }
 
-// WriteTo implements [io.WriterTo].
+// WriteTo implements [io.WriterTo]. An empty buffer gets the body itself, and may change it.
 func (b onceBody) WriteTo(w io.Writer) (int64, error) {
 	defer b.drop()
+	if buf, ok := w.(*bytes.Buffer); ok && buf.Len() == 0 && b.Len() == len(b.data) {
+		*buf = *bytes.NewBuffer(b.data)
+		return int64(len(b.data)), nil
+	}
 	return b.Body.WriteTo(w)
 }
 

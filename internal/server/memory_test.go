@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -17,7 +16,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat/mcp"
-	"ponder/internal/httpapi"
+	"ponder/internal/limitio"
 	"ponder/internal/racetest"
 )
 
@@ -164,8 +163,42 @@ var (
 	thorough   = []string{"/api/threads", "/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings", "/mcp"}
 )
 
-// TestRequestMemory checks on all routes that a request uses at most three times its body, or 8 MiB with a
-// small body. Few routes need more, and reserve it.
+// A memoryRow is a valid request with a text at %s, in a header of its protocol.
+type memoryRow struct {
+	name, path, body string
+	header           map[string]string
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":%s}`
+
+// memoryRows returns valid requests of protocols whose libraries copy texts.
+func memoryRows(h http.Handler) []memoryRow {
+	modern := map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "ponder_think"}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ponder_think","arguments":{"question":"%s"}`
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, newTestRequest(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`))
+	session := map[string]string{"Mcp-Session-Id": w.Header().Get("Mcp-Session-Id"), "Mcp-Protocol-Version": "2025-06-18"}
+	message := `{"messageId":"m1","role":"ROLE_USER","parts":[%s]}`
+	old := `{"kind":"message","messageId":"m1","role":"user","parts":[{"kind":"text","text":"%s"}]}`
+	return []memoryRow{
+		{"direct call", "/mcp", call + "," + strings.Replace(modernMeta, "%s", "{}", 1) + "}}", modern},
+		{"call with sampling", "/mcp", call + "," + strings.Replace(modernMeta, "%s", `{"sampling":{}}`, 1) + "}}", modern},
+		{"call in a session", "/mcp", call + "}}", session},
+		{"answer in a session", "/mcp", `{"jsonrpc":"2.0","id":1,"result":{"role":"assistant","content":{"type":"text","text":"%s"},"model":"x"}}`, session},
+		{"text", "/a2a", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":` + strings.Replace(message, "%s", `{"text":"%s"}`, 1) + `}}`, nil},
+		{"file", "/a2a", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":` + strings.Replace(message, "%s", `{"raw":"%s","mediaType":"image/png"}`, 1) + `}}`, nil},
+		{"data", "/a2a", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":` + strings.Replace(message, "%s", `{"data":{"a":"%s"}}`, 1) + `}}`, nil},
+		{"old text", "/a2a", `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":` + old + `}}`, nil},
+		{"text", "/a2a/rest/message:send", `{"message":` + strings.Replace(message, "%s", `{"text":"%s"}`, 1) + `}`, nil},
+		{"old text", "/a2a/rest/v1/message:send", `{"message":` + old + `}`, nil},
+		{"text", "/api/completions", `{"messages":[{"role":"user","content":"%s"}]}`, nil},
+		{"part", "/api/completions", `{"messages":[{"role":"user","content":[{"type":"text","text":"%s"}]}]}`, nil},
+		{"image", "/api/completions", `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,%s"}}]}]}`, nil},
+	}
+}
+
+// TestRequestMemory checks on all routes that a request uses at most three times its body, or 8 MiB if its values
+// need them.
 func TestRequestMemory(t *testing.T) {
 	racetest.Skip(t, "it measures memory, which the detector multiplies")
 	h, routes := newTestHandler(t)
@@ -181,14 +214,38 @@ func TestRequestMemory(t *testing.T) {
 			if !slices.Contains(everywhere, name) && !slices.Contains(thorough, route[1]) {
 				continue
 			}
-			w := &discardResponse{header: make(http.Header)}
-			r := newTestRequest(route[0], route[1], bodies[name])
-			peak := peakOf(func() { h.ServeHTTP(w, r) })
-			factor := cmp.Or(httpapi.MemoryFactor(route[1]), 3)
-			if limit := uint64(max(factor*int64(len(bodies[name])), int64(len(bodies[name]))+8<<20) + 1<<20); peak > limit {
-				t.Errorf("%s %s, %s: %.1f times the body of %d bytes (status %d)", route[0], route[1], name, float64(peak)/float64(len(bodies[name])), len(bodies[name]), w.status)
-			}
+			checkMemory(t, h, newTestRequest(route[0], route[1], bodies[name]), bodies[name], name)
 		}
+	}
+	for _, row := range memoryRows(h) {
+		for name, unit := range map[string]string{"letters": "aaaa", "lines": `\n\n`} {
+			if row.name == "file" || row.name == "image" {
+				name, unit = "base64", "iVBORw0K"
+			}
+			body := strings.Replace(row.body, "%s", strings.Repeat(unit, size/len(unit)), 1)
+			r := newTestRequest(http.MethodPost, row.path, body)
+			for name, value := range row.header {
+				r.Header.Set(name, value)
+			}
+			checkMemory(t, h, r, body, row.name+" of "+name)
+		}
+	}
+}
+
+func checkMemory(t *testing.T, h http.Handler, r *http.Request, body, name string) {
+	t.Helper()
+	size := int64(len(body))
+	limit := 3 * size
+	reading, err := limitio.NewMemory(limit).ReadBody(t.Context(), strings.NewReader(body), limitio.BodyLimit{Bytes: size, Size: size})
+	if err != nil { // values that need more
+		limit = max(limit, size+8<<20)
+	} else {
+		reading.Release()
+	}
+	w := &discardResponse{header: make(http.Header)}
+	peak := int64(peakOf(func() { h.ServeHTTP(w, r) }))
+	if peak > limit+1<<20 {
+		t.Errorf("%s %s, %s: %.1f times the body of %d bytes (status %d)", r.Method, r.URL.Path, name, float64(peak)/float64(size), size, w.status)
 	}
 }
 

@@ -57,6 +57,7 @@ type Config struct {
 // A Server serves the protocol. It is safe for concurrent use.
 type Server struct {
 	Config
+	texts *limitio.LongTexts
 
 	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // of Run; nil before it
@@ -64,7 +65,9 @@ type Server struct {
 	work    sync.WaitGroup
 }
 
-func New(c Config) *Server { return &Server{Config: c, watched: make(map[string]bool)} }
+func New(c Config) *Server {
+	return &Server{Config: c, texts: limitio.NewLongTexts(), watched: make(map[string]bool)}
+}
 
 // Routes returns the handlers by pattern.
 func (s *Server) Routes() map[string]http.Handler {
@@ -79,8 +82,8 @@ func (s *Server) Routes() map[string]http.Handler {
 	rest := http.StripPrefix(restPath, selectREST(a2asrv.NewRESTHandler(h, options...), a2av0.NewRESTHandler(h, options...)))
 	return map[string]http.Handler{
 		"GET " + a2asrv.WellKnownAgentCardPath: http.HandlerFunc(s.serveCard),
-		"POST " + Path:                         silent(selectJSONRPC(a2asrv.NewJSONRPCHandler(h, options...), a2av0.NewJSONRPCHandler(h, options...))),
-		restPath + "/":                         silent(rest),
+		"POST " + Path:                         s.silent(selectJSONRPC(a2asrv.NewJSONRPCHandler(h, options...), a2av0.NewJSONRPCHandler(h, options...))),
+		restPath + "/":                         s.silent(rest),
 	}
 }
 
@@ -117,10 +120,11 @@ func selectREST(current, old http.Handler) http.Handler {
 	})
 }
 
-// silent discards the log of the SDK, which has parts of requests.
-func silent(next http.Handler) http.Handler {
+// silent discards the log of the SDK, which has parts of requests, and gives it only short texts.
+func (s *Server) silent(next http.Handler) http.Handler {
 	quiet := slog.New(slog.DiscardHandler)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.texts.CutRequest(r)()
 		next.ServeHTTP(flushWriter{w}, r.WithContext(log.AttachLogger(r.Context(), quiet)))
 	})
 }

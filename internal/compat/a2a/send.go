@@ -34,6 +34,7 @@ func (s *Server) send(ctx context.Context, req *sdk.SendMessageRequest) (out sen
 	if err != nil {
 		return out, err
 	}
+	s.restoreTexts(req)
 	msg, err := readMessage(req.Message)
 	if err != nil {
 		return out, err
@@ -64,6 +65,23 @@ func readOptions(req *sdk.SendMessageRequest) (ways.Options, error) {
 	return o.Merge(more), err
 }
 
+// restoreTexts restores the long texts that [Server.silent] cut. The data of parts becomes JSON before, which is smaller.
+func (s *Server) restoreTexts(req *sdk.SendMessageRequest) {
+	if req.Message != nil {
+		for _, p := range req.Message.Parts {
+			if p == nil {
+				continue
+			}
+			if d, ok := p.Content.(sdk.Data); ok {
+				if js, err := json.Marshal(d.Value); err == nil {
+					p.Content = sdk.Data{Value: json.RawMessage(js)}
+				}
+			}
+		}
+	}
+	s.texts.Restore(req)
+}
+
 // readMessage checks a message and returns its content.
 func readMessage(m *sdk.Message) (out llm.Message, err error) {
 	switch {
@@ -76,27 +94,24 @@ func readMessage(m *sdk.Message) (out llm.Message, err error) {
 	case len(m.Parts) == 0 || len(m.Parts) > maxParts:
 		return out, invalid("message.parts: expected 1 to %d parts", maxParts)
 	}
-	var text strings.Builder
+	var texts []string
 	out.Role = llm.User
 	for i, p := range m.Parts {
 		if p == nil {
 			return out, invalid("message.parts[%d]: it is null", i)
 		}
-		if text.Len() > 0 {
-			text.WriteString("\n\n")
-		}
 		switch c := p.Content.(type) {
 		case sdk.Text:
-			text.WriteString(string(c))
+			texts = append(texts, string(c))
 		case sdk.Data:
-			js, err := json.Marshal(c.Value)
-			if err != nil {
+			js, ok := c.Value.(json.RawMessage)
+			if !ok {
 				return out, invalid("message.parts[%d].data: it cannot be encoded", i)
 			}
-			fmt.Fprintf(&text, "```json\n%s\n```", js)
+			texts, p.Content = append(texts, "```json\n"+string(js)+"\n```"), nil
 		case sdk.Raw:
 			if strings.HasPrefix(p.MediaType, "text/") {
-				text.WriteString(strings.ToValidUTF8(string(c), "\ufffd"))
+				texts = append(texts, strings.ToValidUTF8(string(c), "\ufffd"))
 				continue
 			}
 			out.Parts = append(out.Parts, llm.Part{Media: &llm.Media{Type: p.MediaType, Name: p.Filename, Data: c}})
@@ -114,7 +129,7 @@ func readMessage(m *sdk.Message) (out llm.Message, err error) {
 			return out, invalid("message.parts: expected at most %d files, each with a mediaType", maxMedia)
 		}
 	}
-	out.Parts = append([]llm.Part{{Text: strings.TrimSpace(text.String())}}, out.Parts...)
+	out.Parts = append([]llm.Part{{Text: strings.TrimSpace(strings.Join(texts, "\n\n"))}}, out.Parts...)
 	return out, nil
 }
 
@@ -143,7 +158,7 @@ func (s *Server) startTask(ctx context.Context, owner string, m *sdk.Message, ms
 	if err != nil {
 		return out, err
 	}
-	a.Key = strings.Join([]string{"a2a", m.ContextID, m.ID, msg.Text()}, "\n") // clients may reuse an id for other words
+	a.Key = strings.Join([]string{"a2a", m.ContextID, m.ID, compat.KeyText(msg.Text())}, "\n") // clients may reuse an id for other words
 	name, fresh := m.ContextID, false
 	if name == "" {
 		name, fresh = ways.NewName(owner, a.Key), true
@@ -207,7 +222,7 @@ func (s *Server) confirmTask(ctx context.Context, owner string, t *task, m *sdk.
 	if err != nil {
 		return nil, err
 	}
-	a.Thread, a.Key = t.job.Thread, strings.Join([]string{"a2a", t.id, m.ID, msg.Text()}, "\n")
+	a.Thread, a.Key = t.job.Thread, strings.Join([]string{"a2a", t.id, m.ID, compat.KeyText(msg.Text())}, "\n")
 	a.Note = &ponder.Observation{Sensor: taskSensor, Content: t.id}
 	job, err := s.Desk.Begin(ctx, a)
 	if err != nil {

@@ -33,11 +33,32 @@ type completionBody struct {
 }
 
 type completionMessage struct {
-	_       struct{}        `additionalProperties:"true"`
-	Role    string          `json:"role" minLength:"1" maxLength:"40" doc:"user, assistant or system" example:"user"`
-	Content json.RawMessage `json:"content,omitempty" doc:"a text, or a list of parts" example:"\"Why do large projects run late?\""`
-	Parts   json.RawMessage `json:"parts,omitempty" doc:"a list of parts; only parts of type text, and files that are images, are read"`
-	Files   json.RawMessage `json:"experimental_attachments,omitempty" doc:"a list of files"`
+	_       struct{} `additionalProperties:"true"`
+	Role    string   `json:"role" minLength:"1" maxLength:"40" doc:"user, assistant or system" example:"user"`
+	Content content  `json:"content,omitempty" doc:"a text, or a list of parts" example:"\"Why do large projects run late?\""`
+	Parts   content  `json:"parts,omitempty" doc:"a list of parts; only parts of type text, and files that are images, are read"`
+	Files   content  `json:"experimental_attachments,omitempty" doc:"a list of files"`
+}
+
+// A content is a text or a list of parts. It is decoded without a copy of its JSON.
+type content struct {
+	text  string
+	parts []part
+	wrong bool // neither
+}
+
+// Schema implements [huma.SchemaProvider]: Resolve reports errors.
+func (content) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *content) UnmarshalJSON(js []byte) error {
+	*c = content{}
+	if js[0] == '"' {
+		c.wrong = json.Unmarshal(js, &c.text) != nil
+	} else {
+		c.wrong = json.Unmarshal(js, &c.parts) != nil
+	}
+	return nil
 }
 
 type completion struct {
@@ -61,7 +82,7 @@ func (in *completion) Resolve(huma.Context) (errs []error) {
 		for _, field := range slices.Sorted(maps.Keys(bad)) {
 			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d].%s", i, field), Message: bad[field]})
 		}
-		in.messages = append(in.messages, s)
+		in.messages, in.Body.Messages[i] = append(in.messages, s), completionMessage{} // which holds the images
 	}
 	if len(in.messages) > 0 && len(errs) == 0 {
 		if field, why := in.answerProblem(); why != "" {
@@ -141,24 +162,24 @@ type part struct {
 func (m completionMessage) toMessage(last bool) (msg llm.Message, bad map[string]string) {
 	bad = make(map[string]string)
 	var s messageParts
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		s.text = text
-	} else if err := s.addParts(m.Content, last); err != "" {
-		bad["content"] = err
+	text, wrong := s.addParts(m.Content, last)
+	if wrong != "" {
+		bad["content"] = wrong
 	}
-	before := s.text
-	if err := s.addParts(m.Parts, last); err != "" {
-		bad["parts"] = err
-	} else if s.text != before && before != "" { // some clients send the text in both fields
-		s.text = strings.TrimPrefix(s.text, before)
+	if m.Parts.text != "" {
+		m.Parts.wrong = true
 	}
-	if last && len(m.Files) > 0 {
-		if err := s.addFiles(m.Files); err != "" {
-			bad["experimental_attachments"] = err
+	if more, wrong := s.addParts(m.Parts, last); wrong != "" {
+		bad["parts"] = wrong
+	} else {
+		text = cmp.Or(more, text) // some clients send the text in both fields
+	}
+	if last {
+		if wrong := s.addFiles(m.Files); wrong != "" {
+			bad["experimental_attachments"] = wrong
 		}
 	}
-	msg = llm.Say(roleOf(m.Role), strings.ToValidUTF8(s.text, "\ufffd"))
+	msg = llm.Say(roleOf(m.Role), strings.ToValidUTF8(text, "\ufffd"))
 	msg.Parts = append(msg.Parts, s.media...)
 	return msg, bad
 }
@@ -173,47 +194,37 @@ func roleOf(name string) llm.Role {
 	return "other"
 }
 
-type messageParts struct {
-	text  string
-	media []llm.Part
-}
+type messageParts struct{ media []llm.Part }
 
-// addParts returns an error text.
-func (s *messageParts) addParts(js json.RawMessage, last bool) (wrong string) {
-	if len(js) == 0 || string(js) == "null" {
-		return ""
+// addParts returns the text of the parts, or an error text.
+func (s *messageParts) addParts(c content, last bool) (text, wrong string) {
+	if c.wrong {
+		return "", "expected a text or a list of parts"
 	}
-	var parts []part
-	if err := json.Unmarshal(js, &parts); err != nil {
-		return "expected a text or a list of parts"
-	}
-	for _, p := range parts {
+	texts := []string{c.text}
+	for _, p := range c.parts {
 		switch p.Type {
 		case "text", "input_text", "output_text", "":
 			if text, ok := p.Text.(string); ok {
-				s.text += text
+				texts = append(texts, text)
 			}
 		case "file", "image", "image_url", "input_image":
 			if !last {
 				continue
 			}
 			if wrong := s.addFile(p); wrong != "" {
-				return wrong
+				return "", wrong
 			}
 		}
 	}
-	return ""
+	return strings.Join(texts, ""), ""
 }
 
-func (s *messageParts) addFiles(js json.RawMessage) (wrong string) {
-	var files []part
-	if string(js) == "null" {
-		return ""
-	}
-	if err := json.Unmarshal(js, &files); err != nil {
+func (s *messageParts) addFiles(c content) (wrong string) {
+	if c.wrong || c.text != "" {
 		return "expected a list of files"
 	}
-	for _, f := range files {
+	for _, f := range c.parts {
 		if wrong := s.addFile(f); wrong != "" {
 			return wrong
 		}
@@ -236,7 +247,7 @@ func (a *api) startWork(ctx context.Context, owner string, in *completion) (*ans
 		return wordsOf(work.Thread), err
 	}
 	once := cmp.Or(p.own, in.Key) // a named message detects other words by its thread
-	err = a.Once(ctx, owner, route, once, wordsOf([]any{in.isDeep(), p.id, compat.Alphanumeric(in.lastMessage().Text())}), begin)
+	err = a.Once(ctx, owner, route, once, wordsOf([]any{in.isDeep(), p.id, compat.Alphanumeric(compat.KeyText(in.lastMessage().Text()))}), begin)
 	if err == nil && work.Thread == "" { // repeated
 		_, err = begin()
 	}

@@ -63,7 +63,8 @@ type Server struct {
 	Config
 	key     []byte // signs [state]
 	ids     exactIDs
-	library bool // the SDK answers all requests, for tests
+	texts   *limitio.LongTexts // of requests over HTTP
+	library bool               // the SDK answers all requests, for tests
 
 	mu   sync.Mutex
 	list map[string]*sessionServer // by caller
@@ -71,7 +72,7 @@ type Server struct {
 
 // New returns a server. c.Hosts then pauses sessions without clients.
 func New(c Config) *Server {
-	s := &Server{Config: c, key: make([]byte, 32), ids: newExactIDs(), list: make(map[string]*sessionServer)}
+	s := &Server{Config: c, key: make([]byte, 32), ids: newExactIDs(), texts: limitio.NewLongTexts(), list: make(map[string]*sessionServer)}
 	if _, err := rand.Read(s.key); err != nil {
 		panic(err)
 	}
@@ -128,6 +129,11 @@ func (s *Server) serveRequest(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := s.callerServer(c)
+	if isLargeAnswer(r) {
+		Refuse(w, http.StatusRequestEntityTooLarge, "the answer is larger than 1 MiB: answer with less text")
+		return
+	}
+	defer s.texts.CutRequest(r)()
 	s.ids.encodeRequest(r)
 	w = exactWriter{w, s.ids}
 	if r.Header.Get("Mcp-Protocol-Version") >= modern {
@@ -143,6 +149,20 @@ func (s *Server) serveRequest(w http.ResponseWriter, r *http.Request) {
 	h.noteContact(r)
 	limitio.ReadBodyOnce(r)
 	h.sessions.ServeHTTP(w, r)
+}
+
+// isLargeAnswer reports whether the client answers a request of the server with too much. Such an answer outlives its HTTP
+// request, and so the texts of it.
+func isLargeAnswer(r *http.Request) bool {
+	if r.Method != http.MethodPost || r.Body == nil {
+		return false
+	}
+	body, err := limitio.RequestBody(r)
+	if err != nil || len(body) <= limitio.LargeBody {
+		return false
+	}
+	var message object
+	return json.Unmarshal(body, &message) != nil || message["method"] == nil
 }
 
 func (h *sessionServer) noteContact(r *http.Request) {

@@ -89,6 +89,7 @@ func withLocale(ctx context.Context, req sdk.Request) context.Context {
 func (c *client) coerceCalls(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if call, ok := req.(*sdk.CallToolRequest); ok && call.Params != nil {
+			c.texts.Restore(&call.Params.InputResponses)
 			call.Params.Arguments = coerceArguments(c.inputs[call.Params.Name], call.Params.Arguments)
 		}
 		return next(ctx, method, req)
@@ -114,7 +115,10 @@ func addTool[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do sdk.
 	dropNullTypes(returns)
 	c.inputs[tool.Name] = takes
 	tool.InputSchema, tool.OutputSchema = schemaJSON(takes), schemaJSON(returns)
-	sdk.AddTool(server, tool, do)
+	sdk.AddTool(server, tool, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+		c.texts.Restore(&in)
+		return do(ctx, req, in)
+	})
 }
 
 // offerTool adds a tool that needs only its input. show renders the result as text; nil leaves that to the SDK.

@@ -185,6 +185,7 @@ func (c *client) addTasks(server *sdk.Server) {
 			if p == nil {
 				p = &taskParams{}
 			}
+			c.texts.Restore(p)
 			t, err := c.findTask(ctx, p.TaskID, need)
 			if err != nil {
 				return nil, err

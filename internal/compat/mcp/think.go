@@ -80,6 +80,7 @@ func (c *client) addModes(server *sdk.Server) {
 	for _, m := range modes {
 		open := true
 		do := func(ctx context.Context, req *sdk.CallToolRequest, in thinkInput) (*sdk.CallToolResult, outcome, error) {
+			c.texts.Restore(&in)
 			res, out, err := c.runThink(ctx, req, m, in)
 			return res, out, c.clientError(err)
 		}
