@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"ponder"
 	"ponder/internal/taint"
@@ -156,4 +157,56 @@ func checkApprovalAlone(t *testing.T, l Language) {
 			t.Error("the next message began another conversation")
 		}
 	})
+}
+
+// A Say posts the texts of a conversation, by user and model in turn, with a token. It returns the whole next answer, or
+// a refusal.
+type Say func(token, conversation string, texts []string) (answer string)
+
+// CheckCodes checks a protocol with named conversations: only the code of a question, from its owner, in its conversation
+// and in time, runs the call, once and with the shown arguments. It needs a synctest bubble.
+func CheckCodes(t *testing.T, lamp *Lamp, send Say) {
+	t.Helper()
+	texts := make(map[string][]string)
+	say := func(token, name, text string) string {
+		list := append(texts[token+name], text)
+		answer := send(token, name, list)
+		texts[token+name] = append(list, answer)
+		return answer
+	}
+	ask := func(name string) (code string) {
+		answer := say(Mine, name, "Switch on the lamp "+name)
+		if code = CodeIn(answer); code == "" || !strings.Contains(answer, `"room": "kitchen"`) || !strings.Contains(answer, "`lamp`") {
+			t.Fatalf("no question in %s", answer)
+		}
+		return code
+	}
+	code := ask("c1")
+	for _, text := range append([]string{"approve  " + code + " now", "I approve " + code, "approve " + code[:5]}, YesWords...) {
+		say(Mine, "c1", text)
+	}
+	say(Hers, "c1", "approve "+code)
+	say(Hers, "c9", "approve "+code)
+	ask("c2")
+	say(Mine, "c2", "approve "+code)
+	denied := ask("c3")
+	if answer := say(Mine, "c3", "deny "+denied); !strings.Contains(answer, "the user denied this call") {
+		t.Errorf("denied, and told %q", answer)
+	}
+	say(Mine, "c3", "approve "+denied)
+	late := ask("c4")
+	time.Sleep(chat.ApprovalTime + time.Minute)
+	say(Mine, "c4", "approve "+late)
+	say(Mine, "c1", "approve "+code)
+	if runs := lamp.Runs(); len(runs) != 0 {
+		t.Fatalf("ran %q without an approval in time", runs)
+	}
+	code = ask("c5")
+	if answer := say(Mine, "c5", "Approve "+strings.ToLower(code)); !strings.Contains(answer, "Done: It is bright.") {
+		t.Errorf("approved, and told %q", answer)
+	}
+	say(Mine, "c5", "approve "+code)
+	if runs := lamp.Runs(); len(runs) != 1 || runs[0] != LampArgs {
+		t.Errorf("ran %q", runs)
+	}
 }
