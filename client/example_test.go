@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"ponder"
 	"ponder/client"
@@ -60,4 +61,40 @@ data: {"event_id":"evt_3","thread_id":"thr_1","seq":3,"ts":"2026-11-22T08:00:01Z
 
 `)
 	}
+}
+
+// Before Ponder runs a tool that acts, it asks. A program that shows its user the question sends the answer.
+func ExampleClient_Decide() {
+	server := httptest.NewServer(http.HandlerFunc(answerQuestion)) // in practice: ponder serve
+	defer server.Close()
+
+	ctx := context.Background()
+	c := client.New(server.URL, "the token, if the server has one")
+	turn, err := c.Say(ctx, "thr_1", client.Message{Content: "Switch on the lamp in the kitchen."}, time.Minute)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, q := range turn.Approvals { // later: c.Approvals(ctx, "thr_1")
+		fmt.Printf("May I run %s with %s?\n", q.Tool, q.Args)
+		yes := true // of the user, never of a model
+		answered, err := c.Decide(ctx, q, yes, time.Minute)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(answered.Answer)
+	}
+	// Output:
+	// May I run lamp with {"room":"kitchen"}?
+	// It is bright.
+}
+
+// answerQuestion plays a server whose model wants to switch on a lamp.
+func answerQuestion(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/api/threads/thr_1/messages" {
+		fmt.Fprint(w, `{"turn":{"status":"answered","answer":"Shall I?","approvals":[{"approval_id":"evt_1","thread_id":"thr_1","tool":"lamp","args":{"room":"kitchen"}}]}}`)
+		return
+	}
+	fmt.Fprint(w, `{"turn":{"status":"answered","answer":"It is bright."}}`)
 }
