@@ -127,7 +127,10 @@ func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Ev
 	if !a.flags.json {
 		a.printf("%s, %s, %s: %s\n\n", info.ID, info.Kind, app.StatusText(info), oneLine(info.Title))
 	}
-	var read transcript.SourceList
+	asked, err := transcript.ReadApprovals(store.Events(ctx, info.ID, 0))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", info.ID, err)
+	}
 	for ev, err := range store.Events(ctx, info.ID, 0) {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", info.ID, err)
@@ -142,7 +145,7 @@ func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Ev
 			}
 			continue
 		}
-		row := []string{fmt.Sprintf("%5d", ev.Seq), ev.Time.Local().Format("15:04:05"), fmt.Sprintf("%-17s", ev.Body.Type()), oneLine(truncate(transcript.Gist(ev), 160))}
+		row := []string{fmt.Sprintf("%5d", ev.Seq), ev.Time.Local().Format("15:04:05"), fmt.Sprintf("%-17s", ev.Body.Type()), oneLine(truncate(asked.Gist(ev, time.Now()), 160))}
 		fmt.Fprint(a.out, layout.Columns([][]string{row}, a.terminalWidth()))
 	}
 	if text := read.Text(); text != "" && !a.flags.json {

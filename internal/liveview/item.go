@@ -11,6 +11,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/steering"
 	"ponder/internal/textkit"
+	"ponder/internal/transcript"
 	"ponder/internal/tui"
 )
 
@@ -69,6 +70,8 @@ func sessionItem(ev ponder.Event, v app.View) (tui.Item, bool) {
 	case ponder.Steer:
 		it.Kind, it.Text = "steer", steering.Words(ev)
 		return it, !steering.IsSilent(b) && !followsSentence(ev, v)
+	case ponder.ApprovalRequested:
+		it.Kind, it.Text, it.Tone = "asks", "may I "+transcript.CallText(b)+"?", tui.Alarm
 	case ponder.RunPaused:
 		it.Kind, it.Text = "paused", b.Reason
 	case ponder.RunResumed:

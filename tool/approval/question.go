@@ -20,8 +20,13 @@ func Show(args json.RawMessage) string {
 		b.Reset()
 		b.Write(args)
 	}
+	return Escape(b.String())
+}
+
+// Escape escapes the characters of a text that a terminal or a page does not show.
+func Escape(text string) string {
 	var out strings.Builder
-	for _, r := range b.String() {
+	for _, r := range text {
 		switch {
 		case r == '\n' || r == ' ' || unicode.IsGraphic(r) && !unicode.Is(unicode.Zs, r) && !isInvisible(r):
 			out.WriteRune(r)
