@@ -164,6 +164,15 @@ func invalidInputs() []invalidInput {
 	add("usage", "an unknown sum", "by", badInput{"by": "moon"}).Not = "app"
 	add("usage", "an unknown time", "since", badInput{"since": "yesteryear"}).Not = "app"
 
+	const unknownQuestion = "evt_none"
+	missing("decide", "approval_id", badInput{"id": aConversation, "approval": unknownQuestion, "decision": "approve"})
+	missing("decide", "approval_id", badInput{"id": aConversation, "approval": "3F9K2M", "decision": "deny"}).Name = "an unknown code"
+	missing("decide", "approval_id", badInput{"id": aConversation, "approval": strings.Repeat("A", 100), "decision": "approve"}).Name = "a long code"
+	missing("decide", "thread_id", badInput{"id": noThread, "approval": unknownQuestion, "decision": "approve"}).Not = "app cli"
+	add("decide", "neither approve nor deny", "decision", badInput{"id": aConversation, "approval": unknownQuestion, "decision": "yes"}).Not = "app cli"
+	add("decide", "a decision in capitals", "decision", badInput{"id": aConversation, "approval": unknownQuestion, "decision": "APPROVE"}).Not = "app cli"
+	add("decide", "no decision", "", badInput{"id": aConversation, "approval": unknownQuestion}).Not = "app cli"
+
 	add("models", "an unknown role", "model", badInput{"model": "none"})
 	missing("persona", "persona", badInput{"persona": "nemo"}).Not = "app"
 	add("settings", "an unknown key", "key", badInput{"key": "no.such.key", "value": "1"})

@@ -26,6 +26,7 @@ var invalidCommands = map[string]string{
 	"export": "thread export {id}", "remember": "remember --text={text}", "recall": "recall {q}", "memories": "memory list", "forget": "memory forget {id}",
 	"resolve": "mind resolve {text}{entry}", "threads": "thread list", "usage": "usage", "models": "model test {model}", "persona": "persona show {persona}",
 	"settings": "settings {key} {value}", "evidence": "evidence show {id} {evidence_id}",
+	"decide": "{decision} {approval}",
 }
 
 var fieldFlags = map[string]string{
@@ -43,6 +44,9 @@ func askCLI(t *testing.T, db, use string, in badInput) (refusal, bool) {
 		return refusal{}, false
 	}
 	rest := maps.Clone(in)
+	if use == "decide" {
+		delete(rest, "id")
+	}
 	var words []string
 	for _, word := range strings.Fields(line) {
 		had := false
@@ -127,6 +131,7 @@ var useRoutes = map[string]string{
 	"fork": "POST /api/thinking/{id}/fork", "resume": "POST /api/thinking/{id}/resume", "pause": "POST /api/thinking/{id}/pause", "remove": "DELETE /api/threads/{id}",
 	"report": "GET /api/thinking/{id}/export", "export": "GET /api/threads/{id}/export", "remember": "POST /api/memory", "recall": "GET /api/memory/search",
 	"memories": "GET /api/memory", "forget": "DELETE /api/memory/{id}", "resolve": "POST /api/mind/resolve", "threads": "GET /api/threads", "usage": "GET /api/usage",
+	"decide": "POST /api/threads/{id}/approvals/{approval}",
 }
 
 // askHTTP sends a request. It checks that a list of commands and a fork refuse commands alike.
@@ -155,6 +160,7 @@ func sendHTTP(t *testing.T, address, use string, in badInput) (refusal, bool) {
 	method, path, _ := strings.Cut(route, " ")
 	body := maps.Clone(in)
 	delete(body, "id")
+	delete(body, "approval")
 	if model, ok := body["model_id"]; ok && (use == "open" || use == "say") {
 		delete(body, "model_id")
 		body["model"] = model
@@ -164,6 +170,7 @@ func sendHTTP(t *testing.T, address, use string, in badInput) (refusal, bool) {
 		t.Fatal(err)
 	}
 	path = strings.ReplaceAll(path, "{id}", inputString(in, "id"))
+	path = strings.ReplaceAll(path, "{approval}", inputString(in, "approval"))
 	if method == http.MethodGet {
 		query := url.Values{}
 		for field, v := range body {

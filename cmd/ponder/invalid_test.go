@@ -222,6 +222,11 @@ func askApp(t *testing.T, s *app.Service, use string, in badInput) (refusal, boo
 		_, err = s.Memories(ctx, app.LocalOwner, q, "")
 	case "forget":
 		err = s.Forget(ctx, app.LocalOwner, inputString(in, "id"))
+	case "decide":
+		var open []app.Approval
+		if open, err = app.ThreadApprovals(ctx, s.Store, id); err == nil {
+			_, err = app.DecisionMessage(open, ponder.ApprovalDecision{ID: inputString(in, "approval"), Approved: inputString(in, "decision") == "approve"})
+		}
 	case "models":
 		err = s.TestModels(ctx, []string{inputString(in, "model")}, func(app.ModelCheck) error { return nil })
 	case "evidence":
