@@ -283,7 +283,7 @@ func AuthConfig(cfg *config.Config) (auth.Config, error) {
 		}
 		of[hash] = name
 		c.Tokens = append(c.Tokens, newToken(auth.Token{
-			Name: name, Owner: cmp.Or(t.Owner, name), Scopes: scopesOf(t), Hash: hash, PerMinute: t.PerMinute,
+			Name: name, Owner: cmp.Or(t.Owner, name), Scopes: scopesOf(t), Hash: hash, PerMinute: t.PerMinute, RemoteContent: t.RemoteContent,
 		}, string(cfg.TokenSecret(name))))
 	}
 	return c, nil

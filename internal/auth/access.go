@@ -44,8 +44,10 @@ type Token struct {
 	Scopes []Scope
 	Hash   [sha256.Size]byte // of the secret, see HashOf
 
-	PerMinute int  // rate limit; 0: none
-	Weak      bool // the secret is easy to guess, see [IsWeak]
+	PerMinute int // rate limit; 0: none
+
+	RemoteContent bool // the answers keep all links and images
+	Weak          bool // the secret is easy to guess, see [IsWeak]
 }
 
 // HashOf returns the stored hash of a secret.
@@ -88,7 +90,7 @@ type Caller struct {
 	Owner  string
 	Scopes []Scope
 
-	Expires time.Time // of the sign-in; zero without a cookie
+	RemoteContent bool // see [Token]
 
 	take func() *Refusal // nil: no limit
 }
@@ -146,6 +148,7 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	default:
 		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "no valid access token: send Authorization: Bearer with a token of this server"}
 	}
+	c := Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes, RemoteContent: t.RemoteContent, take: func() *Refusal { return g.limitRate(t) }}
 	if isRateLimited(r) {
 		if refused := c.TakeRequest(); refused != nil {
 			return Caller{}, refused

@@ -114,8 +114,8 @@ type listener struct {
 	hasStream atomic.Bool // a Feed owns it
 }
 
-func (d *Dispatcher) subscribe(id ponder.ThreadID, after ponder.Seq) *listener {
-	return &listener{Watcher: d.Hub.Watch(id, after)}
+func (d *Dispatcher) subscribe(ctx context.Context, id ponder.ThreadID, after ponder.Seq) *listener {
+	return &listener{Watcher: d.Hub.For(ctx).Watch(id, after)}
 }
 
 func (e *listener) Close() { e.once.Do(e.Watcher.Close) }

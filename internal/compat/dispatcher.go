@@ -120,7 +120,7 @@ func (d *Dispatcher) startExchange(ctx context.Context, a Request) (Job, error) 
 	}
 	id := a.newThread()
 	w := Job{Thread: id, Kind: Exchange, Model: a.Model.Model, Fresh: true}
-	x.Made = func() { w.listener = d.subscribe(id, 0) }
+	x.Made = func() { w.listener = d.subscribe(ctx, id, 0) }
 	err = d.Service.Relay(ctx, a.Owner, id, x)
 	if err == nil {
 		info, err := d.Store.Thread(ctx, id)
@@ -338,7 +338,7 @@ func (d *Dispatcher) sendSteer(ctx context.Context, w Job, do func(tell func() e
 // Wait calls each for the parts of w, and returns the end. It calls flush after each batch, and quiet when a
 // heartbeat is due; both may be nil. It stops at an error, or when d.Gone ends.
 func (d *Dispatcher) Wait(ctx context.Context, w Job, each func(Part) error, flush, quiet func() error) (End, error) {
-	return d.waitStream(ctx, d.OpenStream(w, false), each, flush, quiet)
+	return d.waitStream(ctx, d.OpenStream(ctx, w, false), each, flush, quiet)
 }
 
 func (d *Dispatcher) waitStream(ctx context.Context, f *Stream, each func(Part) error, flush, quiet func() error) (End, error) {
@@ -389,7 +389,7 @@ func (d *Dispatcher) EncodeJob(ctx context.Context, w Job, titled bool, t Encode
 		return false
 	}
 	s := sentText{forward: t.Part}
-	return d.OpenStream(w, titled).encodeParts(ctx, t, s.forwardPart, s.checkEnd)
+	return d.OpenStream(ctx, w, titled).encodeParts(ctx, t, s.forwardPart, s.checkEnd)
 }
 
 // EncodeTo is [Dispatcher.EncodeJob] for a protocol that can retract text. It closes f.

@@ -121,7 +121,7 @@ func (w randomModel) randomAnswer(req *llm.Request, rounds *int) protocoltest.An
 }
 
 func collectParts(desk *compat.Dispatcher, w compat.Job, titled bool, pace func() time.Duration) (list []compat.Part, err error) {
-	f := desk.OpenStream(w, titled)
+	f := desk.OpenStream(context.Background(), w, titled)
 	defer f.Close()
 	for {
 		more, err := f.Next(context.Background())

@@ -56,7 +56,7 @@ const StartWait = 4 * time.Second
 // [APIError]; AwaitStart then calls answered, like [Dispatcher.WaitAnswer]. Otherwise the next
 // stream of w returns the parts.
 func (d *Dispatcher) AwaitStart(ctx context.Context, w *Job, titled bool, answered func()) error {
-	f := d.OpenStream(*w, titled)
+	f := d.OpenStream(ctx, *w, titled)
 	if list := f.First(ctx, StartWait); len(list) > 0 && list[0].Kind == Ended {
 		if fault := list[0].End.APIError(); fault != nil && list[0].End.Status == ponder.Failed {
 			f.Close()
@@ -70,13 +70,13 @@ func (d *Dispatcher) AwaitStart(ctx context.Context, w *Job, titled bool, answer
 }
 
 // OpenStream opens a Feed of w, with a conversation title if titled. The caller closes it.
-func (d *Dispatcher) OpenStream(w Job, titled bool) *Stream {
+func (d *Dispatcher) OpenStream(ctx context.Context, w Job, titled bool) *Stream {
 	if f := w.takePeeked(); f != nil {
 		return f
 	}
 	f := &Stream{desk: d, work: w, listener: w.listener, projector: w.newProjector(titled)}
 	if f.listener == nil || f.listener.hasStream.Swap(true) { // no free subscription
-		f.listener = d.subscribe(w.Thread, w.After)
+		f.listener = d.subscribe(ctx, w.Thread, w.After)
 	}
 	return f
 }

@@ -141,7 +141,7 @@ func TestForget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := r.Desk.OpenStream(w, false)
+		f := r.Desk.OpenStream(t.Context(), w, false)
 		leave()
 		synctest.Wait()
 		checkWhole(t, r.RemainingParts(f))

@@ -44,7 +44,7 @@ func TestLive(t *testing.T) {
 			}}})
 			a := newRequest(r, "ponder/chat", "How deep?")
 			a.Standalone = apart
-			f := r.Desk.OpenStream(r.Start(a), false)
+			f := r.Desk.OpenStream(t.Context(), r.Start(a), false)
 			defer f.Close()
 			told := make(map[compat.Kind]time.Duration)
 			for begun := time.Now(); told[compat.Ended] == 0; {

@@ -77,6 +77,8 @@ type Token struct {
 	PerMinute int      `toml:"requests_per_minute"` // zero: unlimited
 	PerDay    int      `toml:"sessions_per_day"`    // started sessions; zero: unlimited
 	Cost      float64  `toml:"cost_per_day"`        // US dollars; zero: unlimited
+
+	RemoteContent bool `toml:"remote_content"` // the answers keep all links and images, whatever [Serve.RemoteContent] says
 }
 
 func Scopes() []string { return []string{"read", "think", "admin"} }
@@ -148,6 +150,7 @@ func serveKeys() []Key {
 		{t + "scopes", "scopes: read, think, admin", scopesLiteral},
 		{t + "requests_per_minute", "maximum requests per minute", countLiteral},
 		{t + "sessions_per_day", "maximum sessions and research started per day", countLiteral},
+		{t + "remote_content", "keep all links and images in answers for this token: true or false", boolLiteral},
 		{t + "cost_per_day", "maximum cost per day in US dollars", dollarsLiteral},
 	}
 }

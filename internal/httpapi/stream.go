@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/auth"
 	"ponder/internal/stream"
 	"ponder/mode/chat"
 	"ponder/mode/research"
@@ -243,7 +244,13 @@ type views struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	list map[ponder.ThreadID]*view
+	list map[viewKey]*view
+}
+
+// A viewKey names a view. Callers with remote content have their own, because its texts keep their links.
+type viewKey struct {
+	id    ponder.ThreadID
+	whole bool
 }
 
 type view struct {
@@ -255,12 +262,12 @@ type view struct {
 }
 
 func newViews(log ponder.Log) *views {
-	return &views{log: log, now: time.Now, list: make(map[ponder.ThreadID]*view)}
+	return &views{log: log, now: time.Now, list: make(map[viewKey]*view)}
 }
 
 // withView calls show with the current view, which show must not retain.
 func (v *views) withView(ctx context.Context, info ponder.Info, show func(session.View)) error {
-	one := v.viewOf(info.ID)
+	one := v.viewOf(viewKey{info.ID, auth.CallerOf(ctx).RemoteContent})
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	if now := v.now(); one.made.IsZero() || now.Sub(one.made) > viewLife {
@@ -284,7 +291,7 @@ func (v *views) withView(ctx context.Context, info ponder.Info, show func(sessio
 }
 
 // viewOf evicts arbitrary views above the limit.
-func (v *views) viewOf(id ponder.ThreadID) *view {
+func (v *views) viewOf(id viewKey) *view {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.list[id] == nil {
@@ -302,5 +309,6 @@ func (v *views) viewOf(id ponder.ThreadID) *view {
 func (v *views) dropView(id ponder.ThreadID) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.list, id)
+	delete(v.list, viewKey{id, false})
+	delete(v.list, viewKey{id, true})
 }

@@ -141,7 +141,8 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // postWatched also watches the turn.
 func (a *api) postWatched(ctx context.Context, info ponder.Info, in turnStart) (ponder.Event, *stream.Watcher, error) {
-	watch := a.Hub.WatchHead(info) // before the append
+	hub := a.Hub.For(ctx)
+	watch := hub.WatchHead(info) // before the append
 	message, err := a.postOnce(ctx, info, in)
 	if err != nil {
 		watch.Close()
@@ -149,7 +150,7 @@ func (a *api) postWatched(ctx context.Context, info ponder.Info, in turnStart) (
 	}
 	if message.Seq <= info.Head { // repeated
 		watch.Close()
-		watch = a.Hub.Watch(info.ID, message.Seq-1)
+		watch = hub.Watch(info.ID, message.Seq-1)
 	}
 	return message, watch, nil
 }

@@ -15,6 +15,9 @@ func (h *Hub) ReportError(thread ponder.ThreadID, err error) {
 	if !IsWriteError(err) && !errors.Is(err, ponder.ErrQuarantined) {
 		return
 	}
+	if h.whole != nil {
+		h.whole.ReportError(thread, err)
+	}
 	h.mu.Lock()
 	f := h.feeds[thread]
 	h.mu.Unlock()

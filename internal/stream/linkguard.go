@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"ponder"
+	"ponder/internal/auth"
 	"ponder/internal/links"
 	"ponder/internal/toolname"
 	"ponder/knowledge/lookup"
@@ -224,9 +225,14 @@ func (p *linkPolicy) Knows(address string, image bool) bool {
 	return ok && seq <= p.after && !image
 }
 
+// appliesTo reports whether texts for the caller in ctx are filtered.
+func (g *LinkGuard) appliesTo(ctx context.Context) bool {
+	return g != nil && !auth.CallerOf(ctx).RemoteContent
+}
+
 // guardEvent returns an event whose texts of models are inert.
 func (g *LinkGuard) guardEvent(ctx context.Context, ev ponder.Event) ponder.Event {
-	if g == nil {
+	if !g.appliesTo(ctx) {
 		return ev
 	}
 	p, key := &linkPolicy{guard: g, ctx: ctx, thread: ev.Thread, after: ev.Seq}, ev.ActionKey()
@@ -265,7 +271,7 @@ func (g *LinkGuard) guardState(p links.Policy, js json.RawMessage) json.RawMessa
 
 // guardInfo returns the info of a thread with an inert title, which models write.
 func (g *LinkGuard) guardInfo(ctx context.Context, info ponder.Info) ponder.Info {
-	if g != nil && info.Title != "" {
+	if g.appliesTo(ctx) && info.Title != "" {
 		info.Title = links.Text(info.Title, &linkPolicy{guard: g, ctx: ctx, thread: info.ID, after: info.Head})
 	}
 	return info

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/auth"
 )
 
 // Limits of the window that a hub keeps of a watched thread.
@@ -52,6 +53,7 @@ type Source interface {
 type Hub struct {
 	log   Source
 	guard *LinkGuard
+	whole *Hub // without the guard, see [Hub.For]; nil: this one has none
 	pages pages
 
 	mu       sync.Mutex
@@ -61,8 +63,24 @@ type Hub struct {
 
 // New returns a hub for a log. If it is a [PublicStore], its guard filters the pieces too.
 func New(log Source) *Hub {
-	public, _ := log.(publicStore)
-	return &Hub{log: log, guard: public.guard, feeds: make(map[ponder.ThreadID]*feed), watchers: make(map[*Watcher]struct{})}
+	public, ok := log.(publicStore)
+	h := newHub(log, public.guard)
+	if ok && h.guard != nil {
+		h.whole = newHub(publicStore{public.Store, nil}, nil)
+	}
+	return h
+}
+
+// For returns the hub for the caller in ctx: one without the guard if the token may get remote content.
+func (h *Hub) For(ctx context.Context) *Hub {
+	if h.whole != nil && auth.CallerOf(ctx).RemoteContent {
+		return h.whole
+	}
+	return h
+}
+
+func newHub(log Source, guard *LinkGuard) *Hub {
+	return &Hub{log: log, guard: guard, feeds: make(map[ponder.ThreadID]*feed), watchers: make(map[*Watcher]struct{})}
 }
 
 // A feed is the window of a watched thread.
@@ -156,6 +174,9 @@ func (h *Hub) removeWatcher(w *Watcher) {
 
 // Delta adds a piece. It waits for no watcher.
 func (h *Hub) Delta(d ponder.Delta) {
+	if h.whole != nil {
+		h.whole.addDelta(d)
+	}
 	for _, d := range h.guard.guardDelta(d) {
 		h.addDelta(d)
 	}

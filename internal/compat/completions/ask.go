@@ -255,7 +255,7 @@ func (a *api) startWork(ctx context.Context, owner string, in *completion) (*ans
 		work.Forget()
 		return nil, in.renameKeyError(err)
 	}
-	t := &answerEncoder{Dispatcher: a.Desk, work: work, feed: a.Desk.OpenStream(work, !p.found), name: p.name, fresh: !p.found, models: []string{}}
+	t := &answerEncoder{Dispatcher: a.Desk, work: work, feed: a.Desk.OpenStream(ctx, work, !p.found), name: p.name, fresh: !p.found, models: []string{}}
 	if model := cmp.Or(in.namedModel(), work.Model); model != "" {
 		t.models = []string{model}
 	}

@@ -202,7 +202,7 @@ func (r *Rig) Server() *httptest.Server {
 
 func (r *Rig) CollectParts(w compat.Job, titled bool) (list []compat.Part) {
 	r.t.Helper()
-	f := r.Desk.OpenStream(w, titled)
+	f := r.Desk.OpenStream(context.Background(), w, titled)
 	defer f.Close()
 	return r.RemainingParts(f)
 }
