@@ -3,10 +3,8 @@
 //
 // A server without tokens serves every caller, so it must listen only on its own machine. The
 // rules on Origin and Host protect it against foreign web pages and DNS rebinding in a local
-// browser. Such a caller has the scope Admin only with the secret of the server's own user.
-//
-// A browser exchanges a token for a cookie: see [Guard.SignIn]. A request with a cookie must come from a
-// page of this server.
+// browser. Other users of the machine are refused where the system names them. A caller has the scope
+// Admin only with the secret of the server's own user.
 package auth
 
 import (
@@ -18,6 +16,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -138,7 +137,15 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if why := g.refuseOrigin(r); why != "" {
 		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: why}
 	}
-	c, ok, refused := g.identify(r)
+	secret := secretOf(r)
+	if len(g.cfg.Tokens) == 0 {
+		c := Caller{Owner: g.cfg.Owner, Scopes: g.localScopes(secret)}
+		if !c.HasScope(Admin) && !isPublic(r) && isOtherUser(r, os.Getuid()) {
+			return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: "this server belongs to another user of the machine: let that user set PONDER_TOKEN, and send the token"}
+		}
+		return c, nil
+	}
+	t, ok, refused := g.logIn(r, secret)
 	switch {
 	case refused == nil && ok:
 	case isPublic(r):

@@ -62,8 +62,8 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	srv := &http.Server{
-		Handler: withServerID(id, handler), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
+		Handler: withServerID(id, s.newHandler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Protocols: protocols, ConnContext: auth.WithPeer, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
 	}
 	undo, err := writeServerFile(s.App, id, at, guard.Local)
 	if err != nil {
