@@ -247,15 +247,15 @@ const CleanupTime = 2 * time.Second
 
 // An Approval is an open question to the user: whether to run a tool call that a model requested.
 type Approval struct {
-	ID        string          `json:"approval_id"`
-	Code      string          `json:"code"` // that a user types to answer: see [approval.ParseAnswer]
-	Thread    ponder.ThreadID `json:"thread_id"`
-	Tool      string          `json:"tool"`
-	Args      json.RawMessage `json:"args"` // exactly as they will be sent
-	Reason    string          `json:"reason"`
-	Untrusted []string        `json:"untrusted_sources,omitempty"` // of text that the model had read
-	Asked     time.Time       `json:"asked_at"`
-	Expires   time.Time       `json:"expires"`
+	ID        string          `json:"approval_id" doc:"ID of the question, which is that of its event" example:"evt_01KB2M8Q0V6T3YF9K2MXWPA7RD"`
+	Code      string          `json:"code" doc:"what the user types to answer in a client of text: approve CODE" example:"WPA7RD"` // see [approval.ParseAnswer]
+	Thread    ponder.ThreadID `json:"thread_id" doc:"conversation that asks" example:"thr_01KB2M8Q0V6T3YF9K2MXWPA7RC"`
+	Tool      string          `json:"tool" doc:"tool to run" example:"remember"`
+	Args      json.RawMessage `json:"args" doc:"arguments of the tool, exactly as Ponder will send them" example:"{\"text\": \"Anna likes tea.\"}"`
+	Reason    string          `json:"reason" doc:"why Ponder asks" example:"the statement is not in your message"`
+	Untrusted []string        `json:"untrusted_sources,omitempty" doc:"sources of untrusted text that the model had read" example:"[\"https://a.example/tea\"]"`
+	Asked     time.Time       `json:"asked_at" doc:"time of the question" example:"2026-11-26T20:15:00Z"`
+	Expires   time.Time       `json:"expires" doc:"until when an answer counts" example:"2026-11-27T20:15:00Z"`
 }
 
 // NewApproval returns the question of an event ApprovalRequested.

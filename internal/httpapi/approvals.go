@@ -65,7 +65,7 @@ const approveDecision = "approve"
 
 type decideApproval struct {
 	ThreadPath
-	Approval string `path:"approval_id" maxLength:"200" doc:"ID or code of the question"`
+	Approval string `path:"approval_id" maxLength:"200" doc:"ID or code of the question" example:"WPA7RD"`
 	OnceKey
 	WaitParam
 	Body struct {

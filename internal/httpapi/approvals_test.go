@@ -7,8 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/llm/llmtest"
+	"ponder/mode/chat"
 )
 
 // lampModel calls the tool lamp once for each message, and repeats its result.
@@ -104,4 +106,44 @@ func TestApprovalStream(t *testing.T) {
 			t.Errorf("%d %s", code, body)
 		}
 	})
+}
+
+// TestApprovalExamples checks that the description of the API shows a question, with the types of a real one.
+func TestApprovalExamples(t *testing.T) {
+	h := newTestServer(t, lampModel())
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					Description string
+					Examples    []json.RawMessage
+				}
+			}
+		}
+	}
+	if code := h.getJSON("/openapi.json", &doc); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	fields := doc.Components.Schemas["Approval"].Properties
+	if len(fields) != 9 {
+		t.Fatalf("%d fields", len(fields))
+	}
+	example := make(map[string]json.RawMessage)
+	for name, f := range fields {
+		if f.Description == "" || len(f.Examples) != 1 {
+			t.Errorf("%s: %q, %d examples", name, f.Description, len(f.Examples))
+			continue
+		}
+		example[name] = f.Examples[0]
+	}
+	js, err := json.Marshal(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var q app.Approval
+	d := json.NewDecoder(strings.NewReader(string(js)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&q); err != nil || q.Code != chat.ApprovalCode(q.ID) || q.Expires.Sub(q.Asked) != chat.ApprovalTime {
+		t.Errorf("%v: %s", err, js)
+	}
 }
