@@ -14,7 +14,7 @@ import (
 )
 
 // TestRemoteContent checks that only a caller whose token may get remote content gets it, in events, titles, frames and
-// deltas, whoever reads first.
+// deltas, in any order of readers.
 func TestRemoteContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const text = "![x](" + unknownURL + ")"
