@@ -115,7 +115,7 @@ type listener struct {
 }
 
 func (d *Dispatcher) subscribe(ctx context.Context, id ponder.ThreadID, after ponder.Seq) *listener {
-	return &listener{Watcher: d.Hub.For(ctx).Watch(id, after)}
+	return &listener{Watcher: d.Hub.Select(ctx).Watch(id, after)}
 }
 
 func (e *listener) Close() { e.once.Do(e.Watcher.Close) }

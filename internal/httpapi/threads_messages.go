@@ -141,7 +141,7 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // postWatched also watches the turn.
 func (a *api) postWatched(ctx context.Context, info ponder.Info, in turnStart) (ponder.Event, *stream.Watcher, error) {
-	hub := a.Hub.For(ctx)
+	hub := a.Hub.Select(ctx)
 	watch := hub.WatchHead(info) // before the append
 	message, err := a.postOnce(ctx, info, in)
 	if err != nil {

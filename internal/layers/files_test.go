@@ -15,6 +15,7 @@ var otherFileCalls = map[string]string{
 	"cmd/ponder-bench os.Open":       "reads data sets",
 	"cmd/ponder-bench os.ReadFile":   "reads data sets",
 	"cmd/ponder-sim os.Open":         "reads answers, which a test may pipe",
+	"internal/auth os.Open":          "reads the sockets of /proc",
 	"internal/placement os.ReadFile": "reads /proc and the ID of the machine",
 	"internal/server os.Open":        "opens its own copy of the database",
 	"llm/llmtest os.Open":            "reads recordings for tests",

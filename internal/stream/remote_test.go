@@ -49,7 +49,7 @@ func TestRemoteContent(t *testing.T) {
 				}
 				check("event", ev.Body.(ponder.AssistantMessage).Content)
 			}
-			w := hub.For(ctx).Watch(thread.ID, 0)
+			w := hub.Select(ctx).Watch(thread.ID, 0)
 			defer w.Close()
 			frames, err := w.Next(ctx)
 			if err != nil || len(frames) != 1 {

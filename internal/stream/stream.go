@@ -53,7 +53,7 @@ type Source interface {
 type Hub struct {
 	log   Source
 	guard *LinkGuard
-	whole *Hub // without the guard, see [Hub.For]; nil: this one has none
+	whole *Hub // without the guard, see [Hub.Select]; nil: this one has none
 	pages pages
 
 	mu       sync.Mutex
@@ -71,8 +71,8 @@ func New(log Source) *Hub {
 	return h
 }
 
-// For returns the hub for the caller in ctx: one without the guard if the token may get remote content.
-func (h *Hub) For(ctx context.Context) *Hub {
+// Select returns the hub for the caller in ctx: one without the guard if the token may get remote content.
+func (h *Hub) Select(ctx context.Context) *Hub {
 	if h.whole != nil && auth.CallerOf(ctx).RemoteContent {
 		return h.whole
 	}

@@ -159,13 +159,13 @@ func checkApprovalAlone(t *testing.T, l Language) {
 	})
 }
 
-// A Say posts the texts of a conversation, by user and model in turn, with a token. It returns the whole next answer, or
+// A PostText posts the texts of a conversation, by user and model in turn, with a token. It returns the whole next answer, or
 // a refusal.
-type Say func(token, conversation string, texts []string) (answer string)
+type PostText func(token, conversation string, texts []string) (answer string)
 
 // CheckCodes checks a protocol with named conversations: only the code of a question, from its owner, in its conversation
 // and in time, runs the call, once and with the shown arguments. It needs a synctest bubble.
-func CheckCodes(t *testing.T, lamp *Lamp, send Say) {
+func CheckCodes(t *testing.T, lamp *Lamp, send PostText) {
 	t.Helper()
 	texts := make(map[string][]string)
 	say := func(token, name, text string) string {
