@@ -331,8 +331,13 @@ type Leases interface {
 	// newer events; and ErrFenced if the lease is not in force.
 	Release(ctx context.Context, thread ThreadID, fence Fence, head Seq, elapsed time.Duration) error
 
-	// Abandoned returns the threads with work ([Thinking]) and without a lease in force, oldest
-	// first.
+	// Abandon ends a lease whose holder stops before the end of its work. It returns ErrFenced
+	// if the lease is not in force.
+	Abandon(ctx context.Context, thread ThreadID, fence Fence, elapsed time.Duration) error
+
+	// Abandoned returns the threads without a lease in force that a process must take, oldest
+	// first: those with work ([Thinking]), and those whose last holder died or abandoned the
+	// lease. Such a holder may have left interrupted calls without results, also of ended runs.
 	Abandoned(ctx context.Context) ([]ThreadID, error)
 }
 

@@ -131,7 +131,7 @@ func (e *Engine) Fold(ctx context.Context, thread ponder.ThreadID) error {
 	}
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ponder.HeartbeatInterval)
 	defer cancel()
-	return errors.Join(err, h.abandonLease(rctx))
+	return errors.Join(err, e.Store.Abandon(rctx, thread, lease.Fence, h.elapsed()))
 }
 
 // Work takes the lease of a thread, performs the actions of its runs until none is left,
@@ -175,13 +175,13 @@ func (e *Engine) Work(ctx context.Context, thread ponder.ThreadID) error {
 	if !h.hasLease {
 		return err
 	}
-	// Release the lease, so that other processes need not wait until it ends.
+	// End the lease, so that other processes need not wait until it ends.
 	rctx, rcancel := context.WithTimeout(context.WithoutCancel(ctx), ponder.HeartbeatInterval)
 	defer rcancel()
 	if !errors.Is(err, ponder.ErrFenced) {
 		h.drain(rctx)
-		if err := h.abandonLease(rctx); err != nil {
-			e.Logger.Info("cannot release the lease; it lasts until this process ends", "thread", thread, "error", err)
+		if err := h.Store.Abandon(rctx, thread, h.lease.Fence, h.elapsed()); err != nil {
+			e.Logger.Info("cannot abandon the lease; it lasts until this process ends", "thread", thread, "error", err)
 		}
 	}
 	return err

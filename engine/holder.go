@@ -379,21 +379,6 @@ func (h *holder) releaseLease() error {
 	return nil
 }
 
-// abandonLease releases the lease, also if the holder has not read the whole thread.
-func (h *holder) abandonLease(ctx context.Context) error {
-	for head := h.committed; ; {
-		err := h.Store.Release(ctx, h.thread, h.lease.Fence, head, h.elapsed())
-		if !errors.Is(err, ponder.ErrStale) {
-			return err
-		}
-		info, err := h.Store.Thread(ctx, h.thread)
-		if err != nil {
-			return err
-		}
-		head = info.Head
-	}
-}
-
 // waitForNews blocks until the time wake, or until the thread has new events, results or
 // messages.
 func (h *holder) waitForNews(wake time.Time) error {

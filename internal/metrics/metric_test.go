@@ -235,6 +235,12 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	held(0)
+	startThread(t, s, "thr_9", "session")
+	held(1)
+	if err := s.Abandon(t.Context(), "thr_9", 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	held(0)
 	if got := scrapeMetrics(t, m); got["ponder_append_errors_total error=fenced"] != 1 {
 		t.Error(got)
 	}

@@ -77,6 +77,15 @@ func (s *store) Release(ctx context.Context, id ponder.ThreadID, fence ponder.Fe
 	return err
 }
 
+// Abandon implements [ponder.Leases].
+func (s *store) Abandon(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, elapsed time.Duration) error {
+	err := s.Store.Abandon(ctx, id, fence, elapsed)
+	if err == nil || errors.Is(err, ponder.ErrFenced) {
+		s.meter.noteReleased(id)
+	}
+	return err
+}
+
 // Heartbeat implements [ponder.Nodes].
 func (s *store) Heartbeat(ctx context.Context, node ponder.NodeID, clock time.Duration) error {
 	err := s.Store.Heartbeat(ctx, node, clock)

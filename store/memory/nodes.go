@@ -165,13 +165,28 @@ func (s *Store) releaseLease(ctx context.Context, id ponder.ThreadID, fence pond
 	return nil
 }
 
+// Abandon implements [ponder.Leases].
+func (s *Store) Abandon(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, elapsed time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("abandon %s: %w", id, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.threads[id]
+	if t == nil || !s.inForce(t, fence) {
+		return fmt.Errorf("abandon %s: %w", id, ponder.ErrFenced)
+	}
+	t.lease = t.lease.Abandon(elapsed)
+	return nil
+}
+
 // Abandoned implements [ponder.Leases].
 func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []ponder.Info
 	for _, t := range s.threads {
-		if !t.removed && t.info.Status == ponder.Thinking && s.isReplaceable(t.lease.Node) {
+		if hasWork := t.info.Status == ponder.Thinking || t.lease.Node != ""; !t.removed && hasWork && s.isReplaceable(t.lease.Node) {
 			found = append(found, t.info)
 		}
 	}

@@ -96,6 +96,25 @@ func TestOldDatabase(t *testing.T) {
 	}
 }
 
+// TestAbandonedInOldDatabase finds an ended thread whose holder died in a version 1 that never
+// released it.
+func TestAbandonedInOldDatabase(t *testing.T) {
+	file := oldDatabase(t)
+	db := openConnection(t, file)
+	if _, err := db.ExecContext(t.Context(), `UPDATE ponder_thread SET status = 'cancelled', open = 0, fence = 1, node = 'nod_1' WHERE id = 'thr_1'`); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ids, err := s.Abandoned(t.Context())
+	if err != nil || !slices.Contains(ids, "thr_1") {
+		t.Errorf("abandoned: %v, %v, want thr_1", ids, err)
+	}
+}
+
 // TestPauseInOldDatabase pauses a run in a database of version 1.
 func TestPauseInOldDatabase(t *testing.T) {
 	s, err := Open(t.Context(), oldDatabase(t))

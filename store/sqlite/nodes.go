@@ -182,6 +182,22 @@ func (tx *tx) releaseLease(id ponder.ThreadID, fence ponder.Fence, head ponder.S
 	return nil
 }
 
+// Abandon implements [ponder.Leases].
+func (s *Store) Abandon(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, elapsed time.Duration) error {
+	err := s.submitVolatile(ctx, func(tx *tx) error {
+		t := tx.loadThread(id)
+		if t == nil || !tx.inForce(t, fence) {
+			return ponder.ErrFenced
+		}
+		tx.grantLease(t, t.lease.Abandon(elapsed))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("abandon %s: %w", id, err)
+	}
+	return nil
+}
+
 // grantLease stores a new lease of a thread.
 func (tx *tx) grantLease(t *thread, l storerules.Lease) {
 	t.lease, t.changed = l, true
@@ -197,7 +213,7 @@ func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
 	return ids, nil
 }
 
-const selectAbandoned = `SELECT t.id FROM ponder_thread t WHERE t.status = 'thinking'
+const selectAbandoned = `SELECT t.id FROM ponder_thread t WHERE (t.status = 'thinking' OR t.node <> '')
 	AND NOT EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ? AND n.beat < ?)
 	ORDER BY t.created, t.id`
 

@@ -100,7 +100,7 @@ const ForgetAfter = 24 * time.Hour
 // A Lease is the stored state of the newest lease on a thread.
 type Lease struct {
 	Fence ponder.Fence
-	Node  ponder.NodeID // empty after the release
+	Node  ponder.NodeID // empty after the release, noNode if the holder abandoned it
 	Base  time.Duration // thinking time of the thread when the lease was taken or released
 	Clock time.Duration // the clock of the node when it took the lease
 	Seen  time.Duration // the highest Elapsed in an event of a holder
@@ -124,6 +124,17 @@ func (l Lease) Take(node ponder.NodeID, own, clock time.Duration) Lease {
 // Release returns l after its holder released it with elapsed as the thinking time.
 func (l Lease) Release(elapsed time.Duration) Lease {
 	return Lease{Fence: l.Fence, Base: max(elapsed, l.Base, l.Seen), Seen: l.Seen}
+}
+
+// noNode takes the place of the holder of an abandoned lease. No node has this ID, so that
+// the lease looks like one whose holder died.
+const noNode ponder.NodeID = "abandoned"
+
+// Abandon returns l after its holder abandoned it with elapsed as the thinking time.
+func (l Lease) Abandon(elapsed time.Duration) Lease {
+	l = l.Release(elapsed)
+	l.Node = noNode
+	return l
 }
 
 // ApplyEvent returns the info of a thread after ev.
