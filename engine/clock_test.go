@@ -69,6 +69,47 @@ func TestClockJumpsWhileStopped(t *testing.T) {
 	})
 }
 
+// A wait that was over when a holder wrote it stays over for a holder whose clock is hours behind.
+func TestClockBehindAfterWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, fails := new(wallClock), true
+		clock.offset.Store(int64(9 * time.Hour))
+		model := &fake{answer: func(*llm.Request) (string, error) {
+			if fails {
+				return "", &llm.Error{Class: llm.RateLimited, RetryAfter: time.Second}
+			}
+			return "so", nil
+		}}
+		c := newConfig(model)
+		c.Now = clock.now
+		first := enginetest.Start(t, c)
+		first.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
+		var events []ponder.Event
+		for len(events) == 0 || !isRetried(events[len(events)-1]) {
+			time.Sleep(10 * time.Millisecond)
+			events = first.Events()
+		}
+		first.Stop()
+		events = first.Copy(events)
+		events[len(events)-1].Time = events[len(events)-1].Time.Add(5 * time.Second) // the store failed for so long
+		fails, c.Store = false, memory.New()
+		clock.offset.Store(0)
+		if err := c.Store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, events...); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if fin := enginetest.Start(t, c).Await(enginetest.Run); fin.Status != ponder.Completed || time.Since(began) > 2*time.Minute {
+			t.Errorf("finished after %v: %+v", time.Since(began), fin)
+		}
+	})
+}
+
+// isRetried reports whether ev is the result of an attempt that is repeated.
+func isRetried(ev ponder.Event) bool {
+	b, ok := ev.Body.(ponder.CallFinished)
+	return ok && !b.RetryAt.IsZero()
+}
+
 // A tool that must not be used twice is not used again after a pause has interrupted it.
 func TestOnceToolAfterPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

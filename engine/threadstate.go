@@ -315,6 +315,9 @@ func (t *threadState) endAttempt(ev ponder.Event, o ponder.Outcome, spent ponder
 			r.callsSinceNotified = max(0, r.callsSinceNotified-1) // the request was not sent
 		}
 		a.retryAt, a.retryIn, a.model = o.RetryAt, o.RetryAt.Sub(ev.Time), o.Next
+		if a.retryIn <= 0 { // the wait was over when the holder wrote the result
+			a.retryAt, a.retryIn = time.Time{}, 0
+		}
 	default:
 		r.finishAction(in.key, in.kind())
 		return true
