@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync/atomic"
 	"testing"
@@ -119,4 +120,63 @@ func checkAbandoned(t *testing.T, store ponder.Store, want int) {
 	if ids, err := store.Abandoned(t.Context()); err != nil || len(ids) != want {
 		t.Errorf("abandoned %v, %v, want %d", ids, err, want)
 	}
+}
+
+// A choice is the state of a mode that makes the call a, or the call b after a command.
+type choice struct{ Other, Done bool }
+
+func (s choice) Apply(ev ponder.Event) ponder.State {
+	switch ev.Body.(type) {
+	case ponder.Steer:
+		s.Other = true
+	case ponder.CallFinished:
+		s.Done = true
+	}
+	return s
+}
+
+func (s choice) Next(ponder.Moment) []ponder.Action {
+	switch {
+	case s.Done:
+		return []ponder.Action{ponder.Finish{Answer: "done"}}
+	case s.Other:
+		return []ponder.Action{ponder.Call{Key: "b", Role: ponder.Slow, Request: newRequest("b")}}
+	}
+	return []ponder.Action{ponder.Call{Key: "a", Role: ponder.Slow, Request: newRequest("a")}}
+}
+
+// A refusingStore refuses the first command of a holder.
+type refusingStore struct {
+	ponder.Store
+	refused atomic.Bool
+}
+
+func (s *refusingStore) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
+	if _, ok := events[0].Body.(ponder.Steer); ok && f != 0 && s.refused.CompareAndSwap(false, true) {
+		return nil, ponder.ErrStale
+	}
+	return s.Store.Append(ctx, id, f, events...)
+}
+
+// A decision that the store refuses cancels no call, also if the model takes long to stop.
+func TestRefusedDecisionCancelsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &refusingStore{Store: memory.New()}
+		model := &fake{takes: func(*llm.Request) time.Duration { return 20 * time.Second }}
+		c := newConfig(model)
+		c.Store = store
+		c.Modes = []ponder.Mode{{Name: "choice", Version: 1, Start: func(ponder.Run) ponder.State { return choice{} }}}
+		e := enginetest.Start(t, c)
+		e.Put("", "m", ponder.UserMessage{Content: "hello"})
+		e.Put(enginetest.Run, "", ponder.RunStarted{Mode: "choice", Input: "?"})
+		time.Sleep(time.Second)
+		input := e.Events()[0]
+		command := ponder.Event{Run: enginetest.Run, Cause: "c", Body: ponder.Steer{Content: "other"}}
+		if _, err := e.PostAfter(t.Context(), enginetest.Thread, input.ID, func(context.Context) error { return nil }, command); !errors.Is(err, ponder.ErrStale) || !store.refused.Load() {
+			t.Fatalf("post: %v", err)
+		}
+		if fin := e.Await(enginetest.Run); fin.Status != ponder.Completed || fin.Spent.Calls != 1 || model.begun.Load() != 1 {
+			t.Errorf("%d calls begun, finished %+v", model.begun.Load(), fin)
+		}
+	})
 }

@@ -130,7 +130,7 @@ func (h *holder) round() (wake time.Time, err error) {
 			rounds = h.stopRunaway(d, rounds)
 		}
 		h.cutCalls(d.cuts)
-		if dropped := h.cancelUnwanted(d.unwanted); dropped && len(d.events) == 0 {
+		if dropped := h.foldUnwanted(d.unwanted); dropped && len(d.events) == 0 {
 			continue
 		}
 		if len(d.events) == 0 {
@@ -146,6 +146,7 @@ func (h *holder) round() (wake time.Time, err error) {
 		return wake, err
 	}
 	h.startCommitted()
+	h.cancelSuperseded()
 	for _, f := range h.attempts {
 		at := f.cancelledAt // later than cutAt, if set: a time in the past would wake without end
 		if at.IsZero() {

@@ -140,6 +140,8 @@ func (h *holder) collectResults() {
 		case !f.cancelledAt.IsZero() && time.Since(f.cancelledAt) >= cancelGrace:
 			h.Logger.Warn("a cancelled action has not returned", "thread", h.thread, "action", id)
 			delete(h.attempts, id)
+			in.supersede()
+			in.startedHere = true // the state may be a new one
 		}
 	}
 }
@@ -180,30 +182,35 @@ func (in *intent) markDropped(o ponder.Outcome) ponder.Outcome {
 	return o
 }
 
-// cancelUnwanted cancels the attempts of this holder that no run wants. For attempts of
-// earlier holders it folds a result that charges the whole held cost, because their outcome
-// is unknown. It reports whether it folded a result.
-func (h *holder) cancelUnwanted(unwanted []*intent) (folded bool) {
+// foldUnwanted supersedes the intents that no run wants. For those without an attempt of this
+// holder it folds a result that charges the whole held cost, because their outcome is unknown. It
+// reports whether it folded a result.
+func (h *holder) foldUnwanted(unwanted []*intent) (folded bool) {
 	for _, in := range unwanted {
-		in.superseded = true
-		in.run.actions[in.key].inFlight = nil
+		in.supersede()
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.state.intents)) {
 		in := h.state.intents[id]
 		if !in.superseded {
 			continue
 		}
-		f := h.attempts[id]
-		switch {
-		case f == nil && !h.hasResult(id):
+		if h.attempts[id] == nil && !h.hasResult(id) {
 			h.foldDecided(interruptedResult(in, in.seq <= h.lease.Head || in.startedHere))
 			folded = true
-		case f != nil && f.cancelledAt.IsZero():
+		}
+	}
+	return folded
+}
+
+// cancelSuperseded cancels the attempts that no run wants. The decision must be in the log,
+// because a refused one may have been wrong.
+func (h *holder) cancelSuperseded() {
+	for id, f := range h.attempts {
+		if in := h.state.intents[id]; in != nil && in.superseded && f.cancelledAt.IsZero() {
 			f.cancelledAt = time.Now()
 			f.cancel(nil)
 		}
 	}
-	return folded
 }
 
 func (h *holder) hasResult(id string) bool {

@@ -79,6 +79,14 @@ type intent struct {
 // id names the intent in its thread.
 func (in *intent) id() string { return string(in.run.ID) + " " + in.cause }
 
+// supersede marks that the run does not want the intent any more.
+func (in *intent) supersede() {
+	in.superseded = true
+	if a := in.run.actions[in.key]; a != nil && a.inFlight == in {
+		a.inFlight = nil
+	}
+}
+
 func (r *run) ensureAction(key string, kind actionKind) *actionState {
 	if r.actions[key] == nil {
 		r.actions[key] = &actionState{kind: kind}
