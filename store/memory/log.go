@@ -98,7 +98,7 @@ func roundTrip(ev ponder.Event) (stored ponder.Event, err error) {
 	if err != nil {
 		return stored, err
 	}
-	return stored, json.Unmarshal(js, &stored)
+	return stored, stored.UnmarshalJSON(js)
 }
 
 // addBatch adds the events of a batch to a thread, without the costs. If held is set, a holder
