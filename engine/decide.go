@@ -62,6 +62,13 @@ func (t *threadState) decide(now time.Time, elapsed time.Duration) *decision {
 	return d
 }
 
+// markDirty makes the next decision ask all open runs.
+func (t *threadState) markDirty() {
+	for _, r := range t.openRuns {
+		r.dirty = true
+	}
+}
+
 // hasOpenRoot reports whether a root run of a mode is open.
 func (t *threadState) hasOpenRoot(name string) bool {
 	return slices.ContainsFunc(t.openRuns, func(r *run) bool { return r.parent == nil && r.Mode == name })

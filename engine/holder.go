@@ -130,7 +130,8 @@ func (h *holder) round() (wake time.Time, err error) {
 			rounds = h.stopRunaway(d, rounds)
 		}
 		h.cutCalls(d.cuts)
-		if dropped := h.foldUnwanted(d.unwanted); dropped && len(d.events) == 0 {
+		if h.foldUnwanted(d.unwanted) { // the decision counted what they reserved
+			h.state.markDirty()
 			continue
 		}
 		if len(d.events) == 0 {

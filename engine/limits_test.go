@@ -236,3 +236,59 @@ func TestSecondRun(t *testing.T) {
 		}
 	})
 }
+
+// A pair is the state of a mode that makes two calls at once, and concludes with one if its budget
+// is spent. Its root run does that in two children.
+type pair struct {
+	Root       bool
+	Told, Done bool
+	Ended      int
+}
+
+func (s pair) Apply(ev ponder.Event) ponder.State {
+	switch b := ev.Body.(type) {
+	case ponder.BudgetSpent:
+		s.Told = true
+	case ponder.CallFinished: // also a refused one
+		s.Done = s.Done || s.Told && !b.Dropped
+	case ponder.RunFinished:
+		s.Ended++
+	}
+	return s
+}
+
+func (s pair) Next(ponder.Moment) []ponder.Action {
+	call := func(key string) ponder.Action {
+		return ponder.Call{Key: key, Role: ponder.Slow, Request: newRequest(key)}
+	}
+	spawn := func(key string) ponder.Action {
+		return ponder.Spawn{Key: key, Mode: "pair", Budget: ponder.Budget{Cost: ponder.Cost{Calls: 2}}}
+	}
+	switch {
+	case s.Done || s.Ended == 2:
+		return []ponder.Action{ponder.Finish{Answer: "done"}}
+	case s.Root:
+		return []ponder.Action{spawn("one"), spawn("two")}
+	case s.Told:
+		return []ponder.Action{call("final")}
+	}
+	return []ponder.Action{call("a"), call("b")}
+}
+
+// A decision does not count the reservations of calls that it drops.
+func TestDroppedCallsReserveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newConfig(new(fake))
+		c.Modes = []ponder.Mode{{Name: "pair", Version: 1, Start: func(r ponder.Run) ponder.State { return pair{Root: r.ID.Parent() == ""} }}}
+		e := enginetest.Start(t, c)
+		fin := runMode(t, e, "pair", ponder.Budget{Cost: ponder.Cost{Calls: 3}})
+		if fin.Status != ponder.Completed || fin.Spent.Calls != 2 {
+			t.Errorf("finished %+v, want two calls", fin)
+		}
+		for _, ev := range e.Events() {
+			if b, ok := ev.Body.(ponder.CallFinished); ok && b.Refused {
+				t.Errorf("refused %s %s: %s", ev.Run, ev.Cause, b.Error)
+			}
+		}
+	})
+}
