@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -84,10 +86,9 @@ func (g group) isUrgent() bool {
 	return slices.ContainsFunc(g.outcomes, func(o outcome) bool { return o.err != nil || o.isUrgent() })
 }
 
-// makeDurable blocks until all commits, up to pos at least, survive a power failure. After
-// a disk error the kernel may drop the unwritten pages and report success next time. It
-// then moves the whole WAL into the database before it reports success or the writer
-// continues.
+// makeDurable blocks until all commits, up to pos at least, survive a power failure. After a disk
+// error the kernel may take unwritten pages for written and report success next time. It then
+// writes the whole WAL again before it reports success or the writer continues.
 func (s *Store) makeDurable(pos int64) error {
 	s.safety.Lock()
 	defer s.safety.Unlock()
@@ -102,7 +103,7 @@ func (s *Store) syncOrRescue(pos int64) error {
 			s.markDurable(pos)
 			return nil
 		}
-		slog.Warn("disk sync failed; moving the log into the database", "error", err)
+		slog.Warn("disk sync failed; writing the log again", "error", err)
 		s.syncFailed.Store(true)
 	}
 	if err := s.rescueWAL(); err != nil {
@@ -115,20 +116,37 @@ func (s *Store) syncOrRescue(pos int64) error {
 // markDurable notes that the disk has all rows up to pos. The caller holds s.safety.
 func (s *Store) markDurable(pos int64) { s.durable.Store(max(pos, s.durable.Load())) }
 
-// rescueWAL moves all commits into the database and restarts the WAL, because a recovery stops
-// at the first page that is not on the disk. The caller holds s.safety.
+// rescueWAL writes the WAL again and syncs it. The disk may lack any part of a WAL whose sync
+// failed. A recovery stops there, also if a checkpoint has moved later pages into the database,
+// which would then be a mixture of versions. The write lock keeps other processes from restarting
+// the WAL meanwhile. The caller holds s.safety.
 func (s *Store) rescueWAL() error {
 	db := openPool(s.file, rescueOptions)
 	defer db.Close()
-	var busy, frames, moved int64
-	if err := db.QueryRowContext(context.Background(), emptyWAL).Scan(&busy, &frames, &moved); err != nil {
+	tx, err := db.BeginTx(context.Background(), nil)
+	if isBusy(err) {
+		return errUnsynced
+	}
+	if err != nil {
 		return explainError(err)
 	}
-	if busy != 0 { // a reader still uses pages of the WAL
-		return errUnsynced
+	defer tx.Rollback()
+	if err := s.rewrite(); err != nil {
+		return fmt.Errorf("%w: %w", errUnsynced, err)
 	}
 	s.syncFailed.Store(false)
 	return nil
+}
+
+// isIntact reports whether the disk has the WAL, also if another connection was told that a sync
+// failed. Only then a checkpoint is safe: see rescueWAL.
+func (s *Store) isIntact() bool {
+	s.safety.Lock()
+	defer s.safety.Unlock()
+	if s.wal.sync() != nil {
+		s.syncFailed.Store(true)
+	}
+	return !s.syncFailed.Load() || s.rescueWAL() == nil
 }
 
 // checkSafe returns an error if the file is lost, or if an earlier disk error is not repaired.
@@ -177,7 +195,30 @@ type walFile struct {
 }
 
 // sync blocks until the disk has the file.
-func (w *walFile) sync() error {
+func (w *walFile) sync() error { return w.use(syncData) }
+
+// rewrite writes the content of the file again and syncs it.
+func (w *walFile) rewrite() error {
+	return w.use(func(f *os.File) error {
+		buffer := make([]byte, 1<<20)
+		for at := int64(0); ; {
+			n, err := f.ReadAt(buffer, at)
+			if n == 0 && errors.Is(err, io.EOF) {
+				return syncData(f)
+			}
+			if err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+			if _, err := f.WriteAt(buffer[:n], at); err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+	})
+}
+
+// use calls do with the open file.
+func (w *walFile) use(do func(*os.File) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.file == nil {
@@ -187,7 +228,7 @@ func (w *walFile) sync() error {
 		}
 		w.file = f
 	}
-	return syncData(w.file)
+	return do(w.file)
 }
 
 // closeFile closes the file, because its name may refer to another file now.

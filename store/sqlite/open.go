@@ -21,7 +21,7 @@ import (
 const (
 	writeOptions = "_txlock=immediate&_error_rc=1&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)" +
 		"&_pragma=wal_autocheckpoint(0)&_pragma=journal_size_limit(134217728)&_pragma=cache_size(-8000)&_pragma=secure_delete(on)"
-	rescueOptions    = "mode=rw&_error_rc=1&_pragma=busy_timeout(500)&_pragma=synchronous(full)"
+	rescueOptions    = "mode=rw&_txlock=immediate&_error_rc=1&_pragma=busy_timeout(500)&_pragma=synchronous(full)"
 	queryOptions     = "_pragma=busy_timeout(10000)&_pragma=query_only(1)&_error_rc=1"
 	readOptions      = "mode=rw&" + queryOptions
 	readOnlyOptions  = "mode=ro&" + queryOptions

@@ -3,11 +3,13 @@ package sqlite_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,9 +24,10 @@ const childEnv = "PONDER_SQLITE_TEST"
 // TestMain also is the main function of the processes that tests start.
 func TestMain(m *testing.M) {
 	children := map[string]func(ctx context.Context, s *sqlite.Store) error{
-		"write":  writeForever,
-		"follow": writeAndFollow,
-		"open":   func(context.Context, *sqlite.Store) error { return nil },
+		"write":   writeForever,
+		"follow":  writeAndFollow,
+		"persist": writeDespiteErrors,
+		"open":    func(context.Context, *sqlite.Store) error { return nil },
 	}
 	do := children[os.Getenv(childEnv)]
 	if do == nil {
@@ -85,6 +88,25 @@ func writeForever(ctx context.Context, s *sqlite.Store) error {
 					return
 				}
 				fmt.Printf("%d %d\n", i, added[1].Seq)
+			}
+		})
+	}
+	wg.Wait()
+	return ctx.Err()
+}
+
+// writeDespiteErrors appends texts to all threads, and prints the acknowledged ones.
+func writeDespiteErrors(ctx context.Context, s *sqlite.Store) error {
+	var wg sync.WaitGroup
+	for i := range procThreads {
+		wg.Go(func() {
+			for ctx.Err() == nil && !errors.Is(s.Create(ctx, ponder.Thread{ID: procThread(i)}), ponder.ErrTaken) {
+			}
+			for n := 0; ctx.Err() == nil; n++ {
+				key := fmt.Sprintf("%d.%d", i, n)
+				if _, err := s.Append(ctx, procThread(i), 0, userMessage(key+strings.Repeat(" x", n*n%700))); err == nil {
+					fmt.Println(key)
+				}
 			}
 		})
 	}

@@ -74,6 +74,7 @@ type Store struct {
 	safety     sync.Mutex
 	wal        walFile
 	sync       func() error // wal.sync; tests replace it
+	rewrite    func() error // wal.rewrite; tests replace it
 	durable    atomic.Int64 // rows up to this pos are on the disk
 	syncFailed atomic.Bool  // the disk has failed, and the WAL is not rescued yet
 	damaged    atomic.Bool  // a write found damage
@@ -146,7 +147,7 @@ func newStore(file string) *Store {
 		stopped: make(chan struct{}),
 		grown:   make(chan struct{}, 1),
 	}
-	s.sync = s.wal.sync
+	s.sync, s.rewrite = s.wal.sync, s.wal.rewrite
 	s.poll.store = s
 	return s
 }

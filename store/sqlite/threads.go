@@ -236,6 +236,9 @@ func (tx *tx) removeThread(id ponder.ThreadID) error {
 // scrubWAL removes erased content from the WAL, unless a reader holds it for longer than a
 // second.
 func (s *Store) scrubWAL(ctx context.Context) {
+	if !s.isIntact() {
+		return
+	}
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
 		return

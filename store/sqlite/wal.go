@@ -39,6 +39,9 @@ func (s *Store) backfillLoop(db *sql.DB) {
 		case <-s.closing:
 			return
 		}
+		if !s.isIntact() {
+			continue // the next growth tries again
+		}
 		if frames := checkpointWAL(db); frames > maxFrames {
 			if frames = checkpointWAL(db); frames > maxFrames { // the rest was committed meanwhile
 				s.walFull.Store(true)
@@ -58,9 +61,6 @@ func checkpointWAL(db *sql.DB) (frames int64) {
 
 // moveWAL moves as much as possible without waiting.
 const moveWAL = `PRAGMA wal_checkpoint(PASSIVE)`
-
-// emptyWAL moves everything, and waits for readers.
-const emptyWAL = `PRAGMA wal_checkpoint(TRUNCATE)`
 
 // noteGrowth signals the backfill.
 func (s *Store) noteGrowth() {

@@ -186,12 +186,12 @@ func (w *writer) runTransaction(conn driver.Conn) error {
 		w.store.wal.closeFile()
 	}
 	w.err = nil
-	if w.store.walFull.CompareAndSwap(true, false) {
-		w.exec(moveWAL)
-		w.err = nil // the next transaction tries again
-	}
 	if err := w.store.checkSafe(); err != nil {
 		return err
+	}
+	if w.store.walFull.CompareAndSwap(true, false) && w.store.isIntact() {
+		w.exec(moveWAL)
+		w.err = nil // the next transaction tries again
 	}
 	w.exec(begin)
 	if isBusy(w.err) && !w.store.isClosing() {
