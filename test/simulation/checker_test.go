@@ -33,7 +33,8 @@ type threadCheck struct {
 	id         ponder.ThreadID
 	head       ponder.Seq
 	fence      ponder.Fence
-	holder     ponder.NodeID // empty: released
+	holder     ponder.NodeID // empty: released or abandoned
+	abandoned  bool          // the holder stopped before it released the lease
 	holderNode *node
 	keys       map[string]ponder.Seq
 	attempts   map[string]*attemptCheck // by run and cause
@@ -43,6 +44,7 @@ type threadCheck struct {
 	copied     ponder.Seq
 	finished   int // calls that the ledger must have
 	once       map[string]int
+	read       map[*node]ponder.Seq // the newest event that a node has read or written
 }
 
 type attemptCheck struct {
@@ -110,7 +112,7 @@ func (c *checker) noteCreate(id ponder.ThreadID, events []ponder.Event) {
 	defer c.mu.Unlock()
 	t := &threadCheck{
 		id: id, keys: make(map[string]ponder.Seq), attempts: make(map[string]*attemptCheck), actions: make(map[string]*actionCheck),
-		runs: make(map[ponder.RunID]*runCheck), once: make(map[string]int), copied: ponder.Seq(len(events)),
+		runs: make(map[ponder.RunID]*runCheck), once: make(map[string]int), read: make(map[*node]ponder.Seq), copied: ponder.Seq(len(events)),
 	}
 	c.threads[id] = t
 	for _, ev := range events {
@@ -132,17 +134,39 @@ func (c *checker) noteTake(n *node, id ponder.ThreadID, by ponder.NodeID, fence 
 	case !c.isAlive(by):
 		c.w.report("%s: taken by a dead node", id)
 	}
-	t.fence, t.holder, t.holderNode = fence, by, n
+	t.fence, t.holder, t.holderNode, t.abandoned = fence, by, n, false
 }
 
-func (c *checker) noteRelease(id ponder.ThreadID, fence ponder.Fence, head ponder.Seq) {
+// noteRead notes that a node has read a thread up to an event.
+func (c *checker) noteRead(n *node, id ponder.ThreadID, seq ponder.Seq) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.threads[id]; t != nil {
+		t.read[n] = max(t.read[n], seq)
+	}
+}
+
+func (c *checker) noteRelease(n *node, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.threads[id]
 	if fence != t.fence || head != t.head {
 		c.w.report("%s: released with fence %d at %d, but it has fence %d and head %d", id, fence, head, t.fence, t.head)
 	}
+	if read := t.read[n]; read < t.head {
+		c.w.report("%s: released at %d by a node that has read it up to %d", id, head, read)
+	}
 	t.holder, t.holderNode = "", nil
+}
+
+func (c *checker) noteAbandon(id ponder.ThreadID, fence ponder.Fence) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.threads[id]
+	if fence != t.fence {
+		c.w.report("%s: abandoned with fence %d, but it has fence %d", id, fence, t.fence)
+	}
+	t.holder, t.holderNode, t.abandoned = "", nil, true
 }
 
 // noteInput notes that a client sends an input.
@@ -179,6 +203,9 @@ func (c *checker) noteAppend(n *node, id ponder.ThreadID, fence ponder.Fence, ev
 			c.w.report("%s: a decision at %d was made after %d", id, ev.Seq, events[i].After)
 		}
 		c.noteEvent(t, ev)
+	}
+	if fence != 0 {
+		t.read[n] = t.head
 	}
 }
 
@@ -369,6 +396,7 @@ type sentCall struct {
 	run    ponder.RunID
 	cause  string
 	times  int // including this one
+	mode   string
 }
 
 // noteSend checks that a node may send a request now. The log must have its intent without a
@@ -392,7 +420,7 @@ func (c *checker) noteSend(n *node, req *llm.Request) sentCall {
 			for _, k := range a.sent {
 				times += k
 			}
-			call := sentCall{id, a.run, a.cause, times}
+			call := sentCall{id, a.run, a.cause, times, t.runs[a.run].mode}
 			switch {
 			case a.finished || t.holderNode != n || t.holder == "":
 				late = &call

@@ -147,7 +147,23 @@ func (d *disk) Release(ctx context.Context, thread ponder.ThreadID, fence ponder
 	err := d.Store.Release(ctx, thread, fence, head, elapsed)
 	d.record("%s %s at %d: %v", d.node.name, name, head, err)
 	if err == nil {
-		d.checker.noteRelease(thread, fence, head)
+		d.checker.noteRelease(d.node, thread, fence, head)
+		if info, ok := d.threadInfo(thread); ok && info.Head == head && info.Status == ponder.Thinking {
+			d.report("%s: released at %d, but it has work", thread, head)
+		}
+	}
+	return err
+}
+
+func (d *disk) Abandon(ctx context.Context, thread ponder.ThreadID, fence ponder.Fence, elapsed time.Duration) error {
+	name := "abandon " + string(thread)
+	if err := d.pass(name); err != nil {
+		return err
+	}
+	err := d.Store.Abandon(ctx, thread, fence, elapsed)
+	d.record("%s %s: %v", d.node.name, name, err)
+	if err == nil {
+		d.checker.noteAbandon(thread, fence)
 	}
 	return err
 }
@@ -194,7 +210,12 @@ func (d *disk) Events(ctx context.Context, thread ponder.ThreadID, after ponder.
 			yield(ponder.Event{}, err)
 			return
 		}
-		d.Store.Events(ctx, thread, after)(yield)
+		last := after
+		defer func() { d.checker.noteRead(d.node, thread, last) }()
+		d.Store.Events(ctx, thread, after)(func(ev ponder.Event, err error) bool {
+			last = max(last, ev.Seq)
+			return yield(ev, err)
+		})
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	diskBusy
 	syncError
 	killNow
+	stopNow
 	freezes
 	losesBeats
 	jumpsClock
@@ -37,7 +38,7 @@ func (w *world) planFaults() {
 		name := fmt.Sprint("fault ", i)
 		f := &fault{kind: faultKind(1 + w.number(int(faultKinds)-1, name)), slot: w.number(2, name+" slot")}
 		switch f.kind {
-		case killNow, freezes, losesBeats, jumpsClock:
+		case killNow, stopNow, freezes, losesBeats, jumpsClock:
 			f.at = w.duration(time.Second, faultTime, name+" at")
 		case killBefore, killAfter:
 			f.on = []string{"append", "append", "answer", "take"}[w.number(4, name+" on")]
@@ -92,6 +93,8 @@ func (w *world) playFaults() {
 		switch f.kind {
 		case killNow:
 			n.kill("at its time")
+		case stopNow:
+			n.stop()
 		case freezes:
 			n.freeze(w.duration(time.Second, 40*time.Second, name+" for"))
 		case losesBeats:

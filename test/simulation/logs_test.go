@@ -11,14 +11,13 @@ import (
 	"ponder/store/memory"
 )
 
-// isSettled reports whether no thread has work.
+// isSettled reports whether no thread has work or a lease that its holder did not release.
 func (c *checker) isSettled(base *memory.Store) bool {
 	c.mu.Lock()
-	ids := slices.Sorted(mapKeys(c.threads))
-	c.mu.Unlock()
-	for _, id := range ids {
+	defer c.mu.Unlock()
+	for id, t := range c.threads {
 		info, err := base.Thread(context.Background(), id)
-		if err != nil || info.Held || info.Status == ponder.Thinking {
+		if err != nil || t.holder != "" || t.abandoned || info.Status == ponder.Thinking {
 			return false
 		}
 	}
@@ -31,8 +30,8 @@ func (c *checker) describeOpen(base *memory.Store) string {
 	defer c.mu.Unlock()
 	var list []string
 	for _, id := range slices.Sorted(mapKeys(c.threads)) {
-		if info, err := base.Thread(context.Background(), id); err == nil && (info.Open > 0 || info.Held || info.Status == ponder.Thinking) {
-			list = append(list, fmt.Sprintf("%s %s with %d open runs, held %v", id, info.Status, info.Open, info.Held))
+		if info, err := base.Thread(context.Background(), id); err == nil && (info.Open > 0 || c.threads[id].holder != "" || c.threads[id].abandoned || info.Status == ponder.Thinking) {
+			list = append(list, fmt.Sprintf("%s %s with %d open runs, held %v, last by %q", id, info.Status, info.Open, info.Held, c.threads[id].holder))
 		}
 	}
 	return strings.Join(list, "; ")
@@ -65,6 +64,7 @@ func (c *checker) checkLogs(base *memory.Store) {
 		c.checkThread(base, t, evs)
 		c.checkDigests(t, evs)
 		c.checkAnswers(t, evs)
+		c.checkReal(t, evs)
 	}
 	c.checkLedger(base)
 }
@@ -80,8 +80,7 @@ func (c *checker) checkThread(base *memory.Store, t *threadCheck, evs []ponder.E
 		}
 	}
 	for _, a := range t.attempts {
-		left := t.holder != "" && t.runs[a.run].ended // a holder died between the end of the run and the result
-		if !a.finished && !left {
+		if !a.finished {
 			c.w.report("%s: %s %s has no result", t.id, a.run, a.cause)
 		}
 	}
@@ -123,21 +122,28 @@ func contentOf(ev ponder.Event) (string, bool) {
 	return "", false
 }
 
-// checkDigests replays each work run from its first event. Its thoughts contain the digest of all
-// that it had observed, so a fold that lost, doubled or reordered an event has another one.
+// checkDigests replays each work run and each session and research from its first event. They
+// write a digest of all that they had observed, so a fold that lost, doubled or reordered an
+// event has another one.
 func (c *checker) checkDigests(t *threadCheck, evs []ponder.Event) {
 	states := make(map[ponder.RunID]ponder.State)
-	started := make(map[ponder.RunID]ponder.Seq)
 	for _, ev := range evs {
 		switch b := ev.Body.(type) {
 		case ponder.RunStarted:
+			r := ponder.Run{ID: ev.Run, Mode: b.Mode, Version: b.Version, Input: b.Input, Options: b.Options, Budget: b.Budget, Started: ev.Time}
 			if b.Mode == workMode {
-				states[ev.Run], started[ev.Run] = startWork(ponder.Run{ID: ev.Run, Options: b.Options}), ev.Seq
+				states[ev.Run] = startWork(r)
+			} else if s, ok := startWatched(r); ok {
+				states[ev.Run] = s
 			}
 			continue
 		case ponder.Thought:
 			if s, ok := states[ev.Run].(work); ok && b.Content != fmt.Sprintf("%x", s.Digest) {
 				c.w.report("%s: the fold of %s before event %d differs from its replay", t.id, ev.Run, ev.Seq)
+			}
+		case ponder.Progress:
+			if s, ok := states[ev.Run].(watched); ok && b.Stage == digestStage && b.Content != s.describe() {
+				c.w.report("%s: the fold of %s before event %d is %s, its replay is %s", t.id, ev.Run, ev.Seq, b.Content, s.describe())
 			}
 		case ponder.RunFinished:
 			if s, ok := states[ev.Run].(work); ok && b.Status == ponder.Completed && !strings.HasPrefix(b.Answer, fmt.Sprintf("done %x:", s.Digest)) {
@@ -145,7 +151,7 @@ func (c *checker) checkDigests(t *threadCheck, evs []ponder.Event) {
 			}
 		}
 		for run, s := range states {
-			if replays(run, ev) {
+			if observes(run, ev) {
 				states[run] = s.Apply(ev)
 			}
 		}
@@ -155,21 +161,24 @@ func (c *checker) checkDigests(t *threadCheck, evs []ponder.Event) {
 	}
 }
 
-// replays reports whether a work run observes an event, by the contract of [ponder.State].
-func replays(run ponder.RunID, ev ponder.Event) bool {
+// observes reports whether a run observes an event after its start, by the contract of
+// [ponder.State].
+func observes(run ponder.RunID, ev ponder.Event) bool {
 	switch b := ev.Body.(type) {
+	case ponder.RunStarted, ponder.CallStarted, ponder.ToolCall:
+		return false
 	case ponder.CallFinished:
 		return ev.Run == run && !b.Dropped && b.RetryAt.IsZero()
 	case ponder.ToolResult:
 		return ev.Run == run && !b.Dropped
-	case ponder.BudgetSpent, ponder.Thought, ponder.Progress:
+	case ponder.BudgetSpent:
 		return ev.Run == run
 	case ponder.RunFinished:
 		return ev.Run.Parent() == run
-	case ponder.Steer:
+	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
 		return run.IsWithin(ev.Run)
 	}
-	return false
+	return true
 }
 
 // checkAnswers checks that each message has one answer.

@@ -11,6 +11,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/subconscious"
 )
 
 // A model is a model of the provider, as one node sees it.
@@ -23,7 +24,11 @@ func (n *node) models() map[ponder.Role][]ponder.Model {
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
 	first, second := &model{n, "sim/first"}, &model{n, "sim/second"}
 	one, two := []ponder.Model{{Model: first, Price: price}}, []ponder.Model{{Model: first, Price: price}, {Model: second, Price: price}}
-	return map[ponder.Role][]ponder.Model{ponder.Fast: one, ponder.Slow: two, ponder.Cheap: one, ponder.Frontier: one}
+	models := map[ponder.Role][]ponder.Model{ponder.Fast: one, ponder.Slow: two, ponder.Cheap: one, ponder.Frontier: one}
+	for _, r := range subconscious.DefaultRoles() {
+		models[subconscious.ModelOf(r.Name)] = one
+	}
+	return models
 }
 
 func (m *model) Name() string { return m.name }
@@ -84,6 +89,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 		t := time.NewTimer(takes)
 		select {
 		case <-t.C:
+		case <-m.closed:
 		case <-done:
 			t.Stop()
 			_ = m.pass("cancelled " + name)
@@ -103,12 +109,19 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 			}
 			return
 		}
-		text := "answer to " + string(call.run) + " " + call.cause
-		use := llm.Usage{Input: req.Size() / 4, Output: len(text)/4 + 1}
+		message, finish := llm.Say(llm.Assistant, "answer to "+string(call.run)+" "+call.cause), llm.FinishStop
+		if isReal(call.mode) {
+			message = m.answerReal(req, name)
+		}
+		if len(message.Calls()) > 0 {
+			finish = llm.FinishTools
+		}
+		text := message.Text()
+		use := llm.Usage{Input: req.Size() / 4, Output: message.Size()/4 + 1}
 		if does == claimsTooMuch {
 			use.Output *= 1000
 		}
-		resp := &llm.Response{Message: llm.Say(llm.Assistant, text), Finish: llm.FinishStop, Model: m.name, Usage: use}
+		resp := &llm.Response{Message: message, Finish: finish, Model: m.name, Usage: use}
 		if yield(llm.Delta{Text: text}, nil) && yield(llm.Delta{Done: resp}, nil) && does == answersTwice {
 			yield(llm.Delta{Done: resp}, nil)
 		}
@@ -138,15 +151,7 @@ func (m *model) failure(does behaviour, name string) error {
 func (n *node) tools() []ponder.Tool {
 	use := func(ctx context.Context, key string) (string, error) {
 		c := ponder.ToolContextFrom(ctx)
-		name := fmt.Sprint("tool ", c.Thread, c.Run, key)
-		select {
-		case <-time.After(n.duration(10*time.Millisecond, 4*time.Second, name)):
-		case <-ctx.Done():
-		}
-		if err := n.pass(name); err != nil {
-			return "", err
-		}
-		return "found " + key, ctx.Err()
+		return "found " + key, n.use(ctx, fmt.Sprint("tool ", c.Thread, c.Run, key))
 	}
 	type input struct{ Key string }
 	look := ponder.NewTool("look", "Look.", nil, func(ctx context.Context, in input) (string, error) { return use(ctx, in.Key) })
@@ -162,7 +167,19 @@ func (n *node) tools() []ponder.Tool {
 		return use(ctx, in.Key)
 	})
 	act.Once = true
-	return []ponder.Tool{look, act}
+	return append(n.searchTools(), look, act)
+}
+
+// use lets the use of a tool with a name take its time.
+func (n *node) use(ctx context.Context, name string) error {
+	select {
+	case <-time.After(n.duration(10*time.Millisecond, 4*time.Second, name)):
+	case <-ctx.Done():
+	}
+	if err := n.pass(name); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 func toolArgs(key string) json.RawMessage { return json.RawMessage(`{"Key":"` + key + `"}`) }

@@ -20,12 +20,12 @@ const (
 	talkMode = "talk"
 )
 
-// modes returns the modes of a node. They are small, so that a seed is fast, and use each kind of
-// action.
+// modes returns the modes of a node. The two test modes are small, so that a seed is fast, and
+// use each kind of action. The real modes run in a share of the seeds.
 func modes() []ponder.Mode {
-	return []ponder.Mode{
-		{Name: workMode, Version: 1, Start: startWork, Load: loadState[work]},
-		{
+	return append(realModes(),
+		ponder.Mode{Name: workMode, Version: 1, Start: startWork, Load: loadState[work]},
+		ponder.Mode{
 			Name: talkMode, Version: 1, History: true,
 			Wakes: func(ev ponder.Event) bool {
 				b, ok := ev.Body.(ponder.UserMessage)
@@ -36,7 +36,7 @@ func modes() []ponder.Mode {
 			Load:  loadState[talk],
 		},
 		chatMode(),
-	}
+	)
 }
 
 // chatMode is the real mode of conversations, for threads whose messages begin with "chat ".

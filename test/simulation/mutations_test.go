@@ -39,7 +39,7 @@ var mutations = []mutation{
 	{"never release a reservation", "engine/threadstate.go", "r.held, r.spent = r.held.Sub(in.held), r.spent.Add(spent)", "r.held, r.spent = r.held, r.spent.Add(spent)"},
 	{"deliver a message twice", "engine/inbox.go", "	for _, m := range h.inbox.claimMessages(h.thread) {\n", "	list := h.inbox.claimMessages(h.thread)\n	for i, m := range append(list, list...) {\n		if i >= len(list) {\n			for _, ev := range m.events {\n				ev.Cause += \"again\"\n				h.stampEvents(0, ev)\n			}\n			continue\n		}\n"},
 	{"acknowledge messages that a refused batch had", "engine/inbox.go", "		var stored []ponder.Event\n", "		stored := m.events\n"},
-	{"release a lease below the head", "engine/holder.go", "			if errors.Is(err, ponder.ErrStale) {\n				if err := h.readNew(); err != nil {\n					return err\n				}\n				continue\n			}\n			err = cmp.Or(err, errIdle)", "			if errors.Is(err, ponder.ErrStale) {\n				err = h.abandonLease(h.ctx)\n			}\n			err = cmp.Or(err, errIdle)"},
+	{"release a lease below the head", "engine/holder.go", "			if errors.Is(err, ponder.ErrStale) {\n				if err := h.readNew(); err != nil {\n					return err\n				}\n				continue\n			}\n			err = cmp.Or(err, errIdle)", "			if errors.Is(err, ponder.ErrStale) {\n				info, _ := h.Store.Thread(h.ctx, h.thread)\n				err = h.Store.Release(h.ctx, h.thread, h.lease.Fence, info.Head, h.elapsed())\n			}\n			err = cmp.Or(err, errIdle)"},
 	{"treat Retry-After as passed", "engine/decide.go", "case d.now.Before(a.retryAt):", "case d.now.Before(a.retryAt.Add(-time.Hour)):"},
 	{"drop the mark that a run has a result", "engine/threadstate.go", "	r.dirty = true\n	if in.superseded || r.ended || a == nil {", "	if in.superseded || r.ended || a == nil {"},
 	{"save a checkpoint with the wrong place", "engine/checkpoint.go", "h.foldVersion(), h.committed, js)", "h.foldVersion(), h.committed-1, js)"},
@@ -52,7 +52,9 @@ var mutations = []mutation{
 	{"repeat an interrupted use of such a tool", "engine/perform.go", "inherited || attempts > 1)", "inherited)"},
 	{"ignore a cancellation", "engine/threadstate.go", "r.cancelled, r.answerNow = r.cancelled || b.Do == ponder.Cancel, r.answerNow", "r.cancelled, r.answerNow = r.cancelled, r.answerNow"},
 	{"lose the wake-up for a retry", "engine/decide.go", "		if r.wakeAt.IsZero() || a.retryAt.Before(r.wakeAt) {\n			r.wakeAt = a.retryAt\n		}\n", ""},
-	{"end a run before its calls have ended", "engine/perform.go", "		case f == nil && !h.hasResult(id):\n", "		case f == nil && !h.hasResult(id) && !in.run.ended:\n"},
+	{"end a run before its calls have ended", "engine/perform.go", "		if h.attempts[id] == nil && !h.hasResult(id) {\n", "		if h.attempts[id] == nil && !h.hasResult(id) && !in.run.ended {\n"},
+	{"lose a message at a change of lease", "engine/holder.go", "if h.committed = h.state.head; h.committed < lease.Head && h.readNew() != nil {", "if h.committed = h.state.head; h.committed < lease.Head {"},
+	{"forget threads that no holder released", "store/memory/nodes.go", `hasWork := t.info.Status == ponder.Thinking || t.lease.Node != "";`, "hasWork := t.info.Status == ponder.Thinking;"},
 	{"revive a dead node", "store/memory/nodes.go", "	if !s.isAlive(id) {\n		return fmt.Errorf(\"send heartbeat of %s: %w\", id, ponder.ErrFenced)\n	}\n", ""},
 }
 

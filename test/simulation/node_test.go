@@ -25,6 +25,8 @@ type node struct {
 	ctx        context.Context // ends with the seed, or when the node is killed: for clients
 	cancel     context.CancelFunc
 	dead       chan struct{}
+	leaving    chan struct{} // closed when the process has to stop
+	left       sync.Once
 	killed     sync.Once
 	skew       atomic.Int64 // of the wall clock
 
@@ -39,7 +41,7 @@ var errKilled = errors.New("the process was killed")
 // startNode starts a process in a slot.
 func (w *world) startNode(slot int) {
 	life := w.countOf(fmt.Sprint("life of ", slot))
-	n := &node{world: w, slot: slot, life: life, name: fmt.Sprintf("%c%d", 'A'+slot, life), dead: make(chan struct{})}
+	n := &node{world: w, slot: slot, life: life, name: fmt.Sprintf("%c%d", 'A'+slot, life), dead: make(chan struct{}), leaving: make(chan struct{})}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	logger := slog.New(slog.DiscardHandler)
 	disk := &disk{node: n, Store: w.base}
@@ -66,7 +68,17 @@ func (w *world) startNode(slot int) {
 		n.sweep(disk)
 		n.place.Close(context.Background())
 		n.engine.Close(context.Background())
+		if !n.isOver() {
+			n.record("end of %s", n.name)
+			n.killed.Do(n.replace)
+		}
 	})
+}
+
+// stop ends the process as SIGTERM does: it drains its work and closes.
+func (n *node) stop() {
+	n.record("stop %s", n.name)
+	n.left.Do(func() { close(n.leaving) })
 }
 
 // isOver reports whether the node was killed or the seed has ended.
@@ -90,6 +102,8 @@ func (n *node) sweep(disk *disk) {
 		select {
 		case <-n.closed:
 			return
+		case <-n.leaving:
+			return
 		case <-time.After(n.duration(1500*time.Millisecond, 2500*time.Millisecond, fmt.Sprint("sweep ", n.name, i))):
 		}
 		if n.isOver() {
@@ -110,11 +124,16 @@ func (n *node) sweep(disk *disk) {
 func (n *node) kill(why string) { n.killed.Do(func() { n.die(why) }) }
 
 func (n *node) die(why string) {
+	n.record("kill %s: %s", n.name, why)
+	n.countOf("kill")
+	n.replace()
+}
+
+// replace ends all operations of the node, and starts the next process in its slot after a while.
+func (n *node) replace() {
 	close(n.dead)
 	n.cancel()
-	n.record("kill %s: %s", n.name, why)
 	n.mu.Lock()
-	n.counts["kill"]++
 	if n.nodes[n.slot] == n {
 		n.nodes[n.slot] = nil
 	}

@@ -35,14 +35,20 @@ const (
 	scriptKinds
 )
 
+// realShare is one more than the number of clients of test modes for each client of a real mode.
+const realShare = 8
+
 // planScripts chooses two or three clients.
 func (w *world) planScripts() (scripts []*script) {
 	for i := range 2 + w.number(2, "threads") {
 		name := fmt.Sprint("thread ", i)
+		isReal := w.number(realShare, name+" real") == 0
 		s := &script{world: w, thread: ponder.ThreadID(fmt.Sprint("thr_", i)), header: ponder.Thread{Kind: ponder.KindSession, Created: w.began}}
 		s.header.ID = s.thread
-		switch kind := w.number(scriptKinds+1, name); kind {
-		case talks, chats:
+		switch kind := w.number(scriptKinds+1, name); {
+		case isReal:
+			s.planReal(name)
+		case kind == talks, kind == chats:
 			s.header.Kind = ponder.KindConversation
 			s.planMessages(name, []string{talks: "talk", chats: "chat"}[kind])
 		default:
@@ -84,6 +90,14 @@ func (s *script) planRun(name string) {
 	}
 	at := s.duration(0, 10*time.Second, name+" first")
 	s.inputs = append(s.inputs, input{at, ponder.Event{Run: run, Body: ponder.RunStarted{Mode: workMode, Version: 1, Input: "?", Options: options, Budget: b}}})
+	s.planCommands(name, run, at)
+	if s.number(3, name+" fork") == 0 {
+		s.forkAt = s.duration(5*time.Second, 80*time.Second, name+" fork at")
+	}
+}
+
+// planCommands plans commands to a run after a time.
+func (s *script) planCommands(name string, run ponder.RunID, at time.Duration) {
 	for i := range s.number(4, name+" commands") {
 		what := fmt.Sprint(name, " command ", i)
 		at += s.duration(100*time.Millisecond, 30*time.Second, what+" at")
@@ -106,9 +120,6 @@ func (s *script) planRun(name string) {
 			}
 		}
 	}
-	if s.number(3, name+" fork") == 0 {
-		s.forkAt = s.duration(5*time.Second, 80*time.Second, name+" fork at")
-	}
 }
 
 // play sends the inputs.
@@ -124,6 +135,9 @@ func (s *script) play(ctx context.Context) {
 		if s.sleepUntil(ctx, in.at+s.duration(0, time.Microsecond, name)) {
 			s.repeat(ctx, name, func(n *node) bool { return s.send(n, name, in.event) })
 		}
+	}
+	if s.header.Kind == ponder.KindSubconscious {
+		s.decide(ctx)
 	}
 }
 
