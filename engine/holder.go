@@ -130,7 +130,7 @@ func (h *holder) round() (wake time.Time, err error) {
 			rounds = h.stopRunaway(d, rounds)
 		}
 		h.cutCalls(d.cuts)
-		if h.foldUnwanted(d.unwanted) { // the decision counted what they reserved
+		if h.foldUnwanted(d.unwanted) { // the decision counted their reservations
 			h.state.markDirty()
 			continue
 		}

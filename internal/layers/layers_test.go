@@ -166,6 +166,7 @@ var rules = []rule{
 	{packages: "cmd/ponder", ours: []string{".", "*", "*/*", "*/*/*", "*/*/*/*"}, theirs: []string{"github.com/spf13/", "charm.land/", "golang.org/x/term", "golang.org/x/sys/", "github.com/charmbracelet/"}},
 	{packages: "examples/*", ours: []string{".", "client", "engine", "llm", "llm/*", "mode/*", "store/*"}}, // compiled outside of the module too
 	{packages: "test/simulation"}, // tests only
+	{packages: "test/clocks"},     // tests only
 	{packages: "test/clients"},
 	{packages: "test/attacks"}, // tests only
 	{packages: "cmd/ponder-bench", ours: []string{".", "*", "*/*", "*/*/*"}, theirs: []string{"codeberg.org/readeck/go-readability/", "golang.org/x/sys/unix", "modernc.org/sqlite"}},

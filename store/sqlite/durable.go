@@ -138,8 +138,8 @@ func (s *Store) rescueWAL() error {
 	return nil
 }
 
-// isIntact reports whether the disk has the WAL, also if another connection was told that a sync
-// failed. Only then a checkpoint is safe: see rescueWAL.
+// isIntact reports whether the disk has the WAL, also if the system reported a failed sync to
+// another connection. Only then a checkpoint is safe: see rescueWAL.
 func (s *Store) isIntact() bool {
 	s.safety.Lock()
 	defer s.safety.Unlock()
