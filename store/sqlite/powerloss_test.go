@@ -48,6 +48,14 @@ func (d *failingDisk) sync() error {
 	return err
 }
 
+// rewrite writes the dropped pages again and syncs them.
+func (d *failingDisk) rewrite() error {
+	d.mu.Lock()
+	d.dropped = false
+	d.mu.Unlock()
+	return d.sync()
+}
+
 // losePower returns the files after a power failure.
 func (d *failingDisk) losePower(t *testing.T) string {
 	t.Helper()
@@ -111,7 +119,7 @@ func losePowerOnce(t *testing.T, seed uint64) (failed, lost int) {
 	release := pinReader(t, s.file)
 	disk := &failingDisk{file: s.file, rnd: rand.New(rand.NewPCG(seed, 30))}
 	if seed%6 == 1 {
-		s.sync = disk.sync
+		s.sync, s.rewrite = disk.sync, disk.rewrite
 	} else { // without failures
 		s.sync = func() error {
 			for {
