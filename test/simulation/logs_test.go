@@ -142,7 +142,7 @@ func (c *checker) checkDigests(t *threadCheck, evs []ponder.Event) {
 				c.w.report("%s: the fold of %s before event %d differs from its replay", t.id, ev.Run, ev.Seq)
 			}
 		case ponder.Progress:
-			if s, ok := states[ev.Run].(watched); ok && b.Stage == digestStage && b.Content != s.describe() {
+			if s, ok := states[ev.Run].(watchedState); ok && b.Stage == digestStage && b.Content != s.describe() {
 				c.w.report("%s: the fold of %s before event %d is %s, its replay is %s", t.id, ev.Run, ev.Seq, b.Content, s.describe())
 			}
 		case ponder.RunFinished:

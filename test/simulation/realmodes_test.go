@@ -22,9 +22,9 @@ func realModes() []ponder.Mode {
 	return append(subconscious.New(subconscious.Options{}), watchMode(session.New()), watchMode(research.New()))
 }
 
-// A watched is the state of a real mode with a digest of all events that it observed. Before
+// A watchedState is the state of a real mode with a digest of all events that it observed. Before
 // the run completes, it writes the digest and a hash of the state into the log.
-type watched struct {
+type watchedState struct {
 	State   ponder.State
 	Run     ponder.RunID
 	Digest  uint64
@@ -35,7 +35,7 @@ const digestStage = "digest"
 
 func watchMode(m ponder.Mode) ponder.Mode {
 	start, load := m.Start, m.Load
-	m.Start = func(r ponder.Run) ponder.State { return watched{State: start(r), Run: r.ID} }
+	m.Start = func(r ponder.Run) ponder.State { return watchedState{State: start(r), Run: r.ID} }
 	m.Load = func(r ponder.Run, js []byte) (ponder.State, error) {
 		var stored struct {
 			State   json.RawMessage
@@ -46,12 +46,12 @@ func watchMode(m ponder.Mode) ponder.Mode {
 			return nil, err
 		}
 		state, err := load(r, stored.State)
-		return watched{state, r.ID, stored.Digest, stored.Written}, err
+		return watchedState{state, r.ID, stored.Digest, stored.Written}, err
 	}
 	return m
 }
 
-func (w watched) Apply(ev ponder.Event) ponder.State {
+func (w watchedState) Apply(ev ponder.Event) ponder.State {
 	if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == digestStage && ev.Run == w.Run {
 		w.Written = true
 		return w
@@ -60,7 +60,7 @@ func (w watched) Apply(ev ponder.Event) ponder.State {
 	return w
 }
 
-func (w watched) Next(now ponder.Moment) []ponder.Action {
+func (w watchedState) Next(now ponder.Moment) []ponder.Action {
 	do := w.State.Next(now)
 	ends := slices.ContainsFunc(do, func(a ponder.Action) bool { _, ok := a.(ponder.Finish); return ok })
 	if ends && !w.Written {
@@ -70,7 +70,7 @@ func (w watched) Next(now ponder.Moment) []ponder.Action {
 }
 
 // describe returns the digest and a hash of the state.
-func (w watched) describe() string {
+func (w watchedState) describe() string {
 	js, err := json.Marshal(w.State)
 	if err != nil {
 		panic(err)
@@ -84,7 +84,7 @@ func (w watched) describe() string {
 func startWatched(r ponder.Run) (ponder.State, bool) {
 	for _, m := range []ponder.Mode{session.New(), research.New()} {
 		if m.Name == r.Mode {
-			return watched{State: m.Start(r), Run: r.ID}, true
+			return watchedState{State: m.Start(r), Run: r.ID}, true
 		}
 	}
 	return nil, false
