@@ -112,7 +112,7 @@ func (a *api) earlierPaces(ctx context.Context, kind ponder.Kind, model string) 
 		}
 		err := a.withCalibrated(ctx, info, func(v session.View) {
 			s := v.Session
-			if u, seconds := s.Usage, s.Progress.Elapsed; u.Calls > 0 && seconds > 0 {
+			if u, seconds := s.Usage, thinkingSeconds(s); u.Calls > 0 && seconds > 0 {
 				list = append(list, pace{float64(u.Calls) / seconds, float64(u.Total) / seconds, u.USD / seconds})
 				priced = priced && u.Unpriced == 0
 			}
@@ -122,4 +122,12 @@ func (a *api) earlierPaces(ctx context.Context, kind ponder.Kind, model string) 
 		}
 	}
 	return list, priced && len(list) > 0, nil
+}
+
+// thinkingSeconds returns the thinking time, or the time until the end of a session that was imported.
+func thinkingSeconds(s session.Session) float64 {
+	if s.Progress.Elapsed > 0 || s.Started == nil || s.Completed == nil {
+		return s.Progress.Elapsed
+	}
+	return s.Completed.Sub(*s.Started).Seconds()
 }
