@@ -26,7 +26,7 @@ async function ask(page) {
 const thoughtsOf = async (id) => (await world.api('GET', `/api/thinking/${id}`)).session.progress;
 const statusOf = async (id) => (await world.api('GET', `/api/thinking/${id}`)).session.status;
 /** The number of thoughts that a page has: the sum over their kinds. */
-const shownOf = (page) => page.evaluate(() => [...document.querySelectorAll('section[aria-labelledby=thoughts-title] .num')].reduce((n, e) => n + Number(e.textContent.replace(/\D/g, '')), 0));
+const shownOf = (page) => page.evaluate(() => [...document.querySelectorAll('section[aria-labelledby=thoughts-title] .filter .chip .num')].reduce((n, e) => n + Number(e.textContent.replace(/\D/g, '')), 0));
 const press = (page, name) => page.getByRole('button', { name, exact: true }).first().click();
 
 test('whole path: question, thoughts, each kind of steering, answer, export', async () => {
@@ -105,7 +105,7 @@ test('page continues after the server was killed; nothing is missing, nothing tw
 test('session of 5,000 thoughts is shown whole, in a window of its rows', async () => {
   const page = await browser.page(`${world.url}/#/session/${long[0].thread_id}`);
   await page.getByRole('feed', { name: 'Thoughts' }).locator('article').first().waitFor();
-  assert.equal(await shownOf(page), 5000);
+  await until(async () => (await shownOf(page)) === 5000, '5,000 thoughts');
   const rows = await page.getByRole('feed', { name: 'Thoughts' }).locator('article').count();
   assert.ok(rows > 3 && rows < 300, `${rows} rows in the document`);
   assert.ok((await page.evaluate(() => document.querySelectorAll('*').length)) < 6000, 'size of the document');
