@@ -54,7 +54,7 @@ test('whole path: question, thoughts, each kind of steering, answer, export', as
     await page.getByLabel('Minutes').fill('9');
     await press(page, 'Change');
   });
-  await page.locator('button.line').first().click();
+  await page.locator('button.line', { hasText: 'What does it cost to be late?' }).first().click();
   await does('rank a question', () => page.getByRole('button', { name: /^Rank \S+ higher$/ }).first().click());
   await does('drop a question', () => press(page, 'Drop'));
   await press(page, 'Pause');
