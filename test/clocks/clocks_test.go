@@ -3,7 +3,7 @@
 // The clock of the machine stays as it is: a time namespace changes only the clocks that never
 // jump. The go command compiles the program with a time.Now that adds an offset from a file. So
 // the wall clock of the whole process jumps, and its monotonic clock does not. This compiles
-// everything once more, so the test runs only with -args -clocks.
+// everything once more, so that only scripts/nightly runs the test.
 package clocks
 
 import (
