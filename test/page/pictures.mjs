@@ -6,7 +6,7 @@ import { exampleLogs } from './examples.mjs';
 import { chatLog, researchLog, sessionLog } from './logs.mjs';
 import { Browser, World } from './world.mjs';
 
-const folder = process.argv[2] ?? '../../docs/page';
+const folder = process.argv[2] ?? '../../internal/page/pictures';
 mkdirSync(folder, { recursive: true });
 const logs = exampleLogs({ chatLog, researchLog, sessionLog });
 const [browser, world] = await Promise.all([Browser.start(), World.start({ logs: Object.values(logs) })]);

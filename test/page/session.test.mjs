@@ -39,6 +39,9 @@ test('whole path: question, thoughts, each kind of steering, answer, export', as
     await act();
     await until(async () => (await steered()) > done, what);
   };
+  // A paused session takes commands too, and no question ends before its command.
+  await press(page, 'Pause');
+  await until(async () => (await statusOf(id)) === 'paused', 'pause');
   await does('add a question', async () => {
     await page.getByLabel('Add a question').fill('What does it cost to be late?');
     await press(page, 'Add');
@@ -57,8 +60,6 @@ test('whole path: question, thoughts, each kind of steering, answer, export', as
   await page.locator('button.line', { hasText: 'What does it cost to be late?' }).first().click();
   await does('rank a question', () => page.getByRole('button', { name: /^Rank \S+ higher$/ }).first().click());
   await does('drop a question', () => press(page, 'Drop'));
-  await press(page, 'Pause');
-  await until(async () => (await statusOf(id)) === 'paused', 'pause');
   await press(page, 'Resume');
   await until(async () => (await statusOf(id)) === 'thinking', 'resume');
   await checkAccess(page, 'session', ['light']);

@@ -21,6 +21,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/calibration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how often answers were right at each confidence */
+        get: operations["get-calibration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/completions": {
         parameters: {
             query?: never;
@@ -35,6 +52,132 @@ export interface paths {
          * @description With `isDeepThinkMode`, Ponder researches the last message, and the earlier ones are its context; else the message is a turn of a conversation. The conversation exists before the first chunk, whose `conversationUniqueId` names it. After a lost connection, send the same request again, with the same `Idempotency-Key`, `messageId` or `newUniqueId`, to get the same answer from its beginning; no model is called twice. The `content` of all chunks of type `text`, joined, is the stored answer; a chunk with `replace` replaces all text before it.
          */
         post: operations["create-completion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/estimates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Estimate the cost of thinking from earlier work */
+        post: operations["estimate-cost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List reports of evaluations, newest first */
+        get: operations["list-evaluations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/evaluations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the report of an evaluation */
+        get: operations["get-evaluation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/folders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the folders that may be sources
+         * @description The setting `serve.folders` names the roots. On a server without tokens, its user may choose all folders below the home folder.
+         */
+        get: operations["list-folders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show which keys of providers and search engines are set */
+        get: operations["list-keys"];
+        put?: never;
+        /**
+         * Save a key in the key file of the server
+         * @description Only the user of the server can read the file. A variable of the environment takes precedence over it.
+         */
+        post: operations["save-key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a key from the key file of the server */
+        delete: operations["remove-key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the caller and its permissions */
+        get: operations["get-me"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -56,6 +199,43 @@ export interface paths {
          * @description The server stores all items or, on an error, none. An item replaces one of the same kind, persona, source and `external_id`, or without an `external_id` one with equal text, and keeps its ID, so clients may repeat a request.
          */
         post: operations["remember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add files to the memory
+         * @description Ponder reads Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code. A file replaces an earlier one of the same name.
+         */
+        post: operations["remember-files"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/memory/folder": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add the documents of an allowed folder to the memory */
+        post: operations["remember-folder"];
         delete?: never;
         options?: never;
         head?: never;
@@ -113,6 +293,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/mind/entries/{entry}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the events behind an entry */
+        get: operations["explain-entry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/mind/events": {
         parameters: {
             query?: never;
@@ -141,6 +338,43 @@ export interface paths {
         put?: never;
         /** Forget an entry of the subconscious */
         post: operations["forget-entry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mind/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List escalations with their decisions, newest first */
+        get: operations["list-inbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mind/inbox/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer an escalation
+         * @description `message` opens a conversation, `act` starts a session of five minutes, `remember` stores a memory, and `dismiss` makes similar findings need more importance. An escalation that rests on text of strangers needs your own `content` for `act` and `remember`.
+         */
+        post: operations["answer-escalation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -181,6 +415,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/mind/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Restore the entries from before a tick */
+        post: operations["roll-back-mind"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mind/sensors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the sensors with their health */
+        get: operations["list-sensors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mind/sensors/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let each sensor look once, and store nothing */
+        post: operations["test-sensors"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/mind/tick": {
         parameters: {
             query?: never;
@@ -196,6 +481,95 @@ export interface paths {
          */
         post: operations["tick"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the models of each role */
+        get: operations["list-models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/available": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List models to choose from */
+        get: operations["list-available-models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a model for a word, or for a vector
+         * @description With `base_url`, `type` or `key`, the server tests a model that it does not know yet and stores nothing. This needs the scope admin.
+         */
+        post: operations["test-model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/personas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List personas */
+        get: operations["list-personas"];
+        put?: never;
+        /** Create or change a persona */
+        post: operations["set-persona"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/personas/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a persona; its memories stay */
+        delete: operations["remove-persona"];
         options?: never;
         head?: never;
         patch?: never;
@@ -355,6 +729,173 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/research/{id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check the claims and quotes of a report again */
+        post: operations["verify-research"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search the texts of conversations, sessions and research
+         * @description All words must be in the same text, in any order and case. The search begins with the newest thread and takes at most three seconds.
+         */
+        get: operations["search-threads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the abilities of the server */
+        get: operations["get-server"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the settings of the server */
+        get: operations["list-settings"];
+        put?: never;
+        /**
+         * Change settings in the configuration file of the server
+         * @description The server applies models and providers at once, and other settings at its next start.
+         */
+        post: operations["change-settings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List links to reports, newest first */
+        get: operations["list-shares"];
+        put?: never;
+        /**
+         * Create a link to read the report of a session or research
+         * @description Each reader of the link sees the report as it is then, without sign-in, until the link expires or is removed. The answer contains the link only now: the server stores its hash.
+         */
+        post: operations["create-share"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/shares/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a link to a report */
+        delete: operations["remove-share"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchange a token for the cookie of a browser
+         * @description The cookie works only for pages of this server. It ends after 7 days without use, after 30 days, and when the token changes.
+         */
+        post: operations["sign-in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sign-in/codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Create a code with which a browser signs in once */
+        post: operations["create-code"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sign-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the sign-in of a browser */
+        post: operations["sign-out"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/thinking/": {
         parameters: {
             query?: never;
@@ -424,6 +965,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/thinking/{id}/compare/{other_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Compare two sessions, such as a session and its fork */
+        get: operations["compare-sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/thinking/{id}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the quotes of a session or research, each checked against its source */
+        get: operations["list-evidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/thinking/{id}/evidence/{evidence_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a quote in its archived original */
+        get: operations["get-evidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/thinking/{id}/export": {
         parameters: {
             query?: never;
@@ -486,6 +1078,23 @@ export interface paths {
         get: operations["list-questions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/thinking/{id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Record whether the answer of a session was right */
+        post: operations["resolve-session"];
         delete?: never;
         options?: never;
         head?: never;
@@ -681,6 +1290,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/threads/{id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Copy the beginning of a conversation, such as before a message to edit */
+        post: operations["fork-conversation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/threads/{id}/messages": {
         parameters: {
             query?: never;
@@ -756,6 +1382,10 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Ability: {
+            about: string;
+            name: string;
+        };
         AddScheduleBody: {
             /**
              * Format: double
@@ -807,17 +1437,75 @@ export interface components {
             /** @description title of the runs in lists */
             title?: string;
         };
+        AnswerBody: {
+            /** @description your words: the first message, the question of the session, or the memory */
+            content?: string;
+            /**
+             * @description what to do about it
+             * @enum {string}
+             */
+            do: "message" | "act" | "remember" | "dismiss";
+        };
+        AnsweredBody: {
+            /** @enum {string} */
+            done: "message" | "act" | "remember" | "dismiss";
+            /** @description the new memory */
+            memory_id?: string;
+            success: boolean;
+            /** @description the new conversation or session */
+            thread_id?: string;
+        };
         Approval: {
+            /**
+             * @description ID of the question, which is that of its event
+             * @example evt_01KB2M8Q0V6T3YF9K2MXWPA7RD
+             */
             approval_id: string;
+            /**
+             * @description arguments of the tool, exactly as Ponder will send them
+             * @example {
+             *       "text": "Anna likes tea."
+             *     }
+             */
             args: unknown;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description time of the question
+             * @example 2026-11-26T20:15:00Z
+             */
             asked_at: string;
+            /**
+             * @description what the user types to answer in a client of text: approve CODE
+             * @example WPA7RD
+             */
             code: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description until when an answer counts
+             * @example 2026-11-27T20:15:00Z
+             */
             expires: string;
+            /**
+             * @description why Ponder asks
+             * @example the statement is not in your message
+             */
             reason: string;
+            /**
+             * @description conversation that asks
+             * @example thr_01KB2M8Q0V6T3YF9K2MXWPA7RC
+             */
             thread_id: string;
+            /**
+             * @description tool to run
+             * @example remember
+             */
             tool: string;
+            /**
+             * @description sources of untrusted text that the model had read
+             * @example [
+             *       "https://a.example/tea"
+             *     ]
+             */
             untrusted_sources?: string[] | null;
         };
         ApproveBody: {
@@ -842,6 +1530,14 @@ export interface components {
             /** @description answer with this provider/model */
             model_id?: string;
         };
+        AvailableModel: {
+            about: string;
+            model: string;
+        };
+        AvailableOutputBody: {
+            models: components["schemas"]["AvailableModel"][];
+            success: boolean;
+        };
         Basis: {
             /** Format: double */
             agreement?: number;
@@ -851,6 +1547,48 @@ export interface components {
             stability?: number;
             /** Format: double */
             support?: number;
+        };
+        CalibratedClaim: {
+            /** Format: double */
+            calibrated_confidence: number;
+            /** Format: double */
+            confidence: number;
+        };
+        CalibrationOutputBody: {
+            calibration: components["schemas"]["Reliability"];
+            success: boolean;
+            /** @description why confidences are not calibrated yet */
+            uncalibrated_because?: string;
+        };
+        ChainModel: {
+            /** Format: int64 */
+            context?: number;
+            error?: string;
+            /** Format: int64 */
+            max_concurrent?: number;
+            model: string;
+            price?: string;
+        };
+        ChangeSettingsBody: {
+            /** @description applied in order until one fails */
+            changes: components["schemas"]["SettingChange"][];
+        };
+        CheckedQuote: {
+            id: string;
+            quote: string;
+            /** Format: int64 */
+            seq: number;
+            source: components["schemas"]["Evidence"];
+            /** @description exact, there, apart, changed, gone, not kept, search, unlike, session or user */
+            state: string;
+            state_says: string;
+        };
+        CodeOutputBody: {
+            /** @description for one sign-in as this caller */
+            code: string;
+            /** Format: date-time */
+            expires_at: string;
+            success: boolean;
         };
         Command: {
             /** @description question of add_question, or right fact of correct */
@@ -892,6 +1630,10 @@ export interface components {
             /** @description for pin_source and ban_source: path, URL or evidence ID */
             source?: string;
         };
+        CompareOutputBody: {
+            comparison: components["schemas"]["ReportComparison"];
+            success: boolean;
+        };
         CompletionBody: {
             /** @description the persona that answers */
             app?: string | null;
@@ -932,6 +1674,16 @@ export interface components {
             role: string;
         } & {
             [key: string]: unknown;
+        };
+        CreateShareBody: {
+            /**
+             * @description life of the link: such as 12h or 7d, at most 90d
+             * @default 7d
+             * @example 7d
+             */
+            expires_in: string;
+            /** @description ID of a session or research */
+            thread_id: string;
         };
         DecideApprovalBody: {
             /**
@@ -991,11 +1743,279 @@ export interface components {
              */
             type: string;
         };
+        EstimateInputBody: {
+            /**
+             * Format: double
+             * @description duration, may be a fraction; default: as configured, or 5
+             * @example 30
+             */
+            duration_minutes?: number;
+            /**
+             * @description kind of the work
+             * @example session
+             * @enum {string}
+             */
+            kind: "session" | "research";
+            /**
+             * Format: int64
+             * @description maximum model calls
+             */
+            max_calls?: number;
+            /**
+             * Format: double
+             * @description maximum cost in US dollars
+             */
+            max_cost_usd?: number;
+            /**
+             * Format: int64
+             * @description maximum tokens
+             */
+            max_tokens?: number;
+            /** @description provider/model; default: any */
+            model_id?: string;
+        };
+        EstimateOutputBody: {
+            calls?: components["schemas"]["Range"];
+            /** @description absent without priced runs */
+            cost_usd?: components["schemas"]["Range"];
+            /** @description the estimate in words */
+            note: string;
+            /**
+             * Format: int64
+             * @description earlier runs behind the estimate
+             */
+            samples: number;
+            success: boolean;
+            tokens?: components["schemas"]["Range"];
+        };
+        EvalComparison: {
+            against: string;
+            by: string;
+            /** Format: double */
+            difference: number;
+            finding: string;
+            interval: components["schemas"]["EvalInterval"];
+            /** Format: double */
+            p: number;
+            /** Format: double */
+            p_adjusted: number;
+            /** Format: int64 */
+            questions: number;
+            /** Format: int64 */
+            questions_down: number;
+            /** Format: int64 */
+            questions_needed?: number;
+            /** Format: int64 */
+            questions_up: number;
+            /** Format: double */
+            seeable_difference: number;
+            variant: string;
+        };
+        EvalCost: {
+            /** Format: int64 */
+            calls: number;
+            /** Format: double */
+            seconds: number;
+            /** Format: int64 */
+            tokens: number;
+            /** Format: int64 */
+            unpriced_calls?: number;
+            /** Format: double */
+            usd: number;
+        };
+        EvalInterval: {
+            /** Format: double */
+            high: number;
+            /** Format: double */
+            low: number;
+        };
+        EvalItem: {
+            id: string;
+            preferred: (number | null)[] | null;
+            right: (number | null)[] | null;
+        };
+        EvalJudgeSummary: {
+            /** Format: double */
+            first_place: number;
+            /** Format: int64 */
+            inconsistent: number;
+            /** Format: int64 */
+            pairs: number;
+            sum: components["schemas"]["EvalCost"];
+        };
+        EvalRates: {
+            /** Format: double */
+            calls: number;
+            /** Format: double */
+            seconds: number;
+            /** Format: double */
+            tokens: number;
+            /** Format: double */
+            usd: number;
+        };
+        EvalReport: {
+            comparisons: components["schemas"]["EvalComparison"][] | null;
+            items: components["schemas"]["EvalItem"][] | null;
+            judged?: components["schemas"]["EvalJudgeSummary"];
+            /** Format: int64 */
+            questions: number;
+            /** Format: int64 */
+            samples: number;
+            /** Format: int64 */
+            seed: number;
+            variants: components["schemas"]["EvalVariant"][] | null;
+        };
+        EvalVariant: {
+            /** Format: int64 */
+            answers: number;
+            /** Format: int64 */
+            checked_questions?: number;
+            /** Format: int64 */
+            failed?: number;
+            mean: components["schemas"]["EvalRates"];
+            /** Format: double */
+            median_seconds: number;
+            /** Format: double */
+            p90_seconds: number;
+            /** Format: double */
+            reflections: number;
+            /** Format: double */
+            right?: number;
+            right_interval?: components["schemas"]["EvalInterval"];
+            sum: components["schemas"]["EvalCost"];
+            /** Format: double */
+            thoughts: number;
+            variant: string;
+            /** Format: double */
+            words: number;
+        };
+        Evaluation: {
+            /** Format: date-time */
+            at: string;
+            judge?: string;
+            name: string;
+            /** Format: int64 */
+            questions: number;
+            /** Format: int64 */
+            samples: number;
+            variants: string[];
+        };
+        EvaluationOutputBody: {
+            /** Format: date-time */
+            at: string;
+            judge?: string;
+            name: string;
+            report: components["schemas"]["EvalReport"];
+            success: boolean;
+        };
+        EvaluationsOutputBody: {
+            /** Format: int64 */
+            evaluation_count: number;
+            evaluations: components["schemas"]["Evaluation"][];
+            success: boolean;
+        };
+        Evidence: {
+            author?: string;
+            cluster?: string;
+            /** Format: int64 */
+            end: number;
+            evidence_id: string;
+            /** Format: date-time */
+            fetched?: string;
+            found?: components["schemas"]["Found"];
+            hash?: string;
+            original?: string;
+            /** Format: int64 */
+            page?: number;
+            /** Format: date-time */
+            published?: string;
+            quality?: components["schemas"]["Signal"][] | null;
+            /** Format: double */
+            score?: number;
+            section?: string;
+            source: string;
+            /** Format: int64 */
+            start: number;
+            title?: string;
+            untrusted?: boolean;
+            url?: string;
+            /** Format: int64 */
+            voices?: number;
+        };
+        ExplainOutputBody: {
+            explanation: components["schemas"]["MindExplanation"];
+            success: boolean;
+        };
+        FilesInputBody: {
+            files: components["schemas"]["NewFile"][];
+            /** @description persona that wrote them */
+            persona?: string;
+        };
+        FilesOutputBody: {
+            files: components["schemas"]["RememberedFile"][];
+            /** @description all files are readable */
+            success: boolean;
+        };
         Focus: {
             question_id?: string;
             /** Format: int64 */
             round: number;
             text: string;
+        };
+        Folder: {
+            name: string;
+            path: string;
+            readable: boolean;
+        };
+        FolderInputBody: {
+            /**
+             * @description allowed folder: see /api/folders
+             * @example /home/ada/notes
+             */
+            path: string;
+            /** @description persona that wrote the documents */
+            persona?: string;
+        };
+        FolderOutputBody: {
+            /** Format: int64 */
+            files_added: number;
+            /** Format: int64 */
+            files_changed: number;
+            /** Format: int64 */
+            files_removed: number;
+            /** Format: int64 */
+            files_unchanged: number;
+            /** Format: int64 */
+            memories: number;
+            /** @description at most 100 */
+            skipped: components["schemas"]["SkippedDocument"][];
+            success: boolean;
+        };
+        FoldersOutputBody: {
+            /**
+             * Format: int64
+             * @description files in the folder itself
+             */
+            files: number;
+            folders: components["schemas"]["Folder"][];
+            parent?: string;
+            /** @description the folder has more entries than listed */
+            partial?: boolean;
+            path: string;
+            /** @description how to allow folders, if there are none */
+            remedy?: string;
+            success: boolean;
+        };
+        ForecastQuality: {
+            /** Format: double */
+            brier: number;
+            /** Format: double */
+            ece: number;
+            /** Format: double */
+            ece_by_chance: number;
+            /** Format: double */
+            log_loss: number;
+            reliability?: components["schemas"]["ReliabilityBin"][] | null;
         };
         ForgetInputBody: {
             /** @description ID of an entry */
@@ -1020,12 +2040,39 @@ export interface components {
             /** @description changes of the fork: see steer */
             wishes?: components["schemas"]["Command"][] | null;
         };
+        ForkConversationBody: {
+            /**
+             * Format: int64
+             * @description copy events up to this seq; 0: all
+             * @example 12
+             */
+            at: number;
+            /** @description title in lists; default: that of the original */
+            title?: string;
+        };
+        Found: {
+            provider?: string;
+            query?: string;
+            tool?: string;
+        };
         FoundMemoriesBody: {
             /** Format: int64 */
             hit_count: number;
             hits: components["schemas"]["Hit"][] | null;
             query: string;
             success: boolean;
+        };
+        FoundText: {
+            /** Format: date-time */
+            at: string;
+            kind: string;
+            /** Format: int64 */
+            seq?: number;
+            snippet: string;
+            thread_id: string;
+            title: string;
+            /** @description type of the event, or title */
+            type: string;
         };
         GoOnBody: {
             /** @description continue with this provider/model */
@@ -1045,6 +2092,25 @@ export interface components {
             text: string;
             title?: string;
             url?: string;
+        };
+        InboxOutputBody: {
+            escalations: components["schemas"]["MindInboxItem"][];
+            success: boolean;
+        };
+        KeyState: {
+            /** @description the provider or search engine that needs it */
+            for: string;
+            /** @description environment, file, or empty */
+            from: string;
+            set: boolean;
+            variable: string;
+        };
+        KeysOutputBody: {
+            file: string;
+            keys: components["schemas"]["KeyState"][];
+            /** @description the key takes effect at the next start of the server */
+            restart_needed: boolean;
+            success: boolean;
         };
         Limits: {
             /** Format: int64 */
@@ -1126,6 +2192,13 @@ export interface components {
             session_id: string;
             success: boolean;
         };
+        ManyQuotesBody: {
+            evidence: components["schemas"]["CheckedQuote"][];
+            /** Format: int64 */
+            evidence_count: number;
+            session_id: string;
+            success: boolean;
+        };
         ManySchedulesBody: {
             schedules: components["schemas"]["ResearchSchedule"][];
             success: boolean;
@@ -1136,6 +2209,12 @@ export interface components {
             /** Format: int64 */
             session_count: number;
             sessions: components["schemas"]["Session"][];
+            success: boolean;
+        };
+        ManySharesBody: {
+            /** Format: int64 */
+            share_count: number;
+            shares: components["schemas"]["Share"][];
             success: boolean;
         };
         ManySynthesesBody: {
@@ -1159,6 +2238,25 @@ export interface components {
             /** Format: int64 */
             thread_count: number;
             threads: components["schemas"]["Thread"][];
+        };
+        Me: {
+            /** @description has the scope admin */
+            admin: boolean;
+            /**
+             * Format: date-time
+             * @description end of the sign-in without further use
+             */
+            expires_at?: string;
+            /** @description whose threads, memories and subconscious the caller sees */
+            owner: string;
+            scopes: string[];
+            /** @description by a cookie */
+            signed_in: boolean;
+            success: boolean;
+            /** @description name of the token; empty on a server without tokens */
+            token: string;
+            /** @description the server has tokens */
+            tokens_required: boolean;
         };
         Media: {
             data?: string;
@@ -1219,6 +2317,15 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        MindAction: {
+            Reason?: string;
+            /** Format: date-time */
+            at: string;
+            failed?: boolean;
+            outcome?: string;
+            session_id?: string;
+            tool: string;
+        };
         MindEntry: {
             /** Format: date-time */
             created: string;
@@ -1241,11 +2348,79 @@ export interface components {
             next_after: number;
             success: boolean;
         };
+        MindExplanation: {
+            category?: string;
+            /** Format: date-time */
+            created: string;
+            events: components["schemas"]["MindReason"][] | null;
+            id: string;
+            /** Format: date-time */
+            last_seen: string;
+            /** Format: int64 */
+            strength: number;
+            summary: string;
+        };
         MindHistoryBody: {
             /** Format: int64 */
             row_count: number;
             rows: components["schemas"]["MindRow"][] | null;
             success: boolean;
+        };
+        MindInboxAnswer: {
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            do: "message" | "act" | "remember" | "dismiss";
+            /** @description ID of the conversation (message), the session (act) or the memory (remember) */
+            made?: string;
+        };
+        MindInboxItem: {
+            /** @description the user's newest answer */
+            answer?: components["schemas"]["MindInboxAnswer"];
+            /** Format: date-time */
+            at: string;
+            /** Format: date-time */
+            decided_at?: string;
+            delivered?: {
+                [key: string]: string;
+            };
+            did?: components["schemas"]["MindAction"][] | null;
+            entries?: string[] | null;
+            id: string;
+            /** Format: int64 */
+            importance?: number;
+            /** Format: int64 */
+            micro_usd?: number;
+            model?: string;
+            outcome?: string;
+            reason: string;
+            sources?: string[] | null;
+            summary: string;
+            /** Format: int64 */
+            tokens?: number;
+            told?: string;
+            untrusted?: boolean;
+        };
+        MindReason: {
+            /** Format: date-time */
+            at: string;
+            by?: string;
+            did?: string;
+            event_id: string;
+            /** Format: int64 */
+            importance?: number;
+            rests_on?: string[] | null;
+            /** Format: int64 */
+            seq: number;
+            source?: string;
+            /** Format: int64 */
+            strength?: number;
+            text: string;
+            /** Format: int64 */
+            tick?: number;
+            type: string;
+            untrusted?: boolean;
+            why?: string;
         };
         MindRow: {
             /** Format: date-time */
@@ -1253,8 +2428,8 @@ export interface components {
             /** @description ID of an entry or an escalation */
             id?: string;
             /** @enum {string} */
-            kind: "tick" | "escalated" | "decided" | "resolved" | "forgotten" | "rolled_back";
-            /** @description outcome of an escalation: message, act, remember or dismiss */
+            kind: "tick" | "escalated" | "decided" | "resolved" | "forgotten" | "rolled_back" | "answered";
+            /** @description outcome of an escalation, or the answer of the user: message, act, remember or dismiss */
             outcome?: string;
             reason?: string;
             /** @description report of a tick: roles, cost, changes and reasons */
@@ -1264,6 +2439,26 @@ export interface components {
             text?: string;
             /** Format: int64 */
             tick?: number;
+        };
+        MindSensor: {
+            /** @description error of its last look, if it failed */
+            error?: string;
+            /**
+             * Format: int64
+             * @description consecutive failures
+             */
+            fails: number;
+            /**
+             * Format: date-time
+             * @description time of its last successful look, or of its newest observation
+             */
+            looked?: string;
+            sensor: string;
+            /**
+             * Format: int64
+             * @description observations since the start of the server
+             */
+            told: number;
         };
         Model: {
             /** Format: int64 */
@@ -1279,6 +2474,59 @@ export interface components {
             output_tokens: number;
             /** Format: int64 */
             unpriced_calls: number;
+        };
+        ModelCheck: {
+            answer?: string;
+            /** Format: double */
+            cost_usd?: number;
+            embeds?: boolean;
+            error?: string;
+            /** Format: int64 */
+            first_ms: number;
+            model: string;
+            /** Format: int64 */
+            took_ms: number;
+            usage?: components["schemas"]["ModelUsage"];
+            works: boolean;
+        };
+        ModelReliability: {
+            calibrated?: components["schemas"]["ForecastQuality"];
+            claimed?: components["schemas"]["ForecastQuality"];
+            model: string;
+            /** Format: int64 */
+            resolved_sessions: number;
+        };
+        ModelUsage: {
+            /** Format: int64 */
+            cache_read?: number;
+            /** Format: int64 */
+            cache_write?: number;
+            /** Format: int64 */
+            cost?: number;
+            estimated?: boolean;
+            hedged?: boolean;
+            /** Format: int64 */
+            input: number;
+            /** Format: int64 */
+            output: number;
+            /** Format: int64 */
+            reasoning?: number;
+        };
+        ModelsOutputBody: {
+            roles: components["schemas"]["RoleModels"][];
+            success: boolean;
+        };
+        NewFile: {
+            /**
+             * @description content in base64
+             * @example IyBOb3Rlcw==
+             */
+            data: string;
+            /**
+             * @description name with its extension
+             * @example notes.md
+             */
+            name: string;
         };
         NewMemory: {
             /**
@@ -1312,6 +2560,12 @@ export interface components {
              * @description web address of the original
              */
             url?: string;
+        };
+        OneQuoteBody: {
+            evidence: components["schemas"]["CheckedQuote"];
+            /** @description the quote in the text of its original; absent if no original is stored */
+            original?: components["schemas"]["Passage"];
+            success: boolean;
         };
         OneScheduleBody: {
             schedule: components["schemas"]["ResearchSchedule"];
@@ -1364,6 +2618,58 @@ export interface components {
             time_offset_seconds: number;
             undoes?: string;
             undone?: boolean;
+        };
+        OutcomeInputBody: {
+            /** @description how it turned out */
+            note?: string;
+            /**
+             * Format: double
+             * @description 1: right; 0: wrong; between: partly; null: unknown
+             * @example 1
+             */
+            outcome: number | null;
+        };
+        OutcomeOutputBody: {
+            resolution: components["schemas"]["SessionOutcome"];
+            success: boolean;
+        };
+        Passage: {
+            after: string;
+            before: string;
+            /** @description the original ends later */
+            cut_after: boolean;
+            /** @description the original begins earlier */
+            cut_before: boolean;
+            quote: string;
+        };
+        Persona: {
+            name: string;
+            sources: string[];
+            tags: string[];
+            voice: string;
+        };
+        PersonaInputBody: {
+            /** @example ada */
+            name: string;
+            /** @description sources of its memories and posts */
+            sources?: string[] | null;
+            /** @description tags of its memories and posts */
+            tags?: string[] | null;
+            /**
+             * @description how the persona speaks and what it values
+             * @example dry, exact, fond of engines
+             */
+            voice?: string;
+        };
+        PersonaOutputBody: {
+            persona: components["schemas"]["Persona"];
+            success: boolean;
+        };
+        PersonasOutputBody: {
+            /** Format: int64 */
+            persona_count: number;
+            personas: components["schemas"]["Persona"][];
+            success: boolean;
         };
         Progress: {
             current_focus: string;
@@ -1419,6 +2725,19 @@ export interface components {
             why: string;
             without_model?: boolean;
         };
+        QuoteCheck: {
+            cited: boolean;
+            id: string;
+            source: string;
+            state: string;
+            state_says: string;
+        };
+        Range: {
+            /** Format: double */
+            high: number;
+            /** Format: double */
+            low: number;
+        };
         Reference: {
             /** Format: double */
             bestScore: number;
@@ -1439,6 +2758,144 @@ export interface components {
             link?: string;
             source?: string;
             title?: string;
+        };
+        Reliability: {
+            calibrated?: components["schemas"]["ForecastQuality"];
+            calibration: string;
+            claimed?: components["schemas"]["ForecastQuality"];
+            models?: components["schemas"]["ModelReliability"][] | null;
+            /** Format: int64 */
+            partly: number;
+            /** Format: int64 */
+            resolved_sessions: number;
+            /** Format: int64 */
+            right: number;
+            /** Format: int64 */
+            wanted_sessions: number;
+            worth?: components["schemas"]["CalibratedClaim"][] | null;
+            /** Format: int64 */
+            wrong: number;
+        };
+        ReliabilityBin: {
+            /** Format: double */
+            high: number;
+            /** Format: double */
+            low: number;
+            /** Format: double */
+            mean_confidence: number;
+            /** Format: double */
+            right: number;
+            /** Format: int64 */
+            sessions: number;
+        };
+        RememberedFile: {
+            error?: string;
+            /** Format: int64 */
+            memories: number;
+            name: string;
+        };
+        ReportComparedSide: {
+            budget: components["schemas"]["Limits"];
+            /** Format: double */
+            calibrated_confidence?: number;
+            calibration: string;
+            /** Format: date-time */
+            completed_at: string | null;
+            /** Format: double */
+            confidence?: number;
+            confidence_evolution: number[] | null;
+            confidence_trend?: string;
+            /** Format: date-time */
+            created_at: string | null;
+            end_reason?: string;
+            error_message: string;
+            final_synthesis: string;
+            /** Format: int64 */
+            forked_at?: number;
+            forked_from?: string;
+            id: string;
+            interrupted?: boolean;
+            kind: string;
+            metadata: components["schemas"]["Metadata"];
+            model_id: string;
+            only_here: components["schemas"]["ReportComparedTexts"];
+            original_question: string;
+            /** Format: date-time */
+            paused_at: string | null;
+            progress: components["schemas"]["Progress"];
+            resolution?: components["schemas"]["Resolution"];
+            /** Format: date-time */
+            resumed_at: string | null;
+            run_id: string;
+            since_they_part: components["schemas"]["ReportComparedSince"];
+            /** Format: date-time */
+            started_at: string | null;
+            status: string;
+            steering: components["schemas"]["SteerCommand"][] | null;
+            stop_reason: string;
+            /** Format: double */
+            thinking_duration_minutes: number;
+            title: string;
+            usage: components["schemas"]["Usage"];
+        };
+        ReportComparedSince: {
+            /** Format: int64 */
+            calls: number;
+            /** Format: double */
+            cost_usd: number;
+            /** Format: double */
+            elapsed_seconds: number;
+            /** Format: int64 */
+            thoughts: number;
+            /** Format: int64 */
+            tokens: number;
+        };
+        ReportComparedStart: {
+            /** Format: double */
+            elapsed_seconds: number;
+            /** Format: int64 */
+            events: number;
+            /** Format: int64 */
+            thoughts: number;
+        };
+        ReportComparedTexts: {
+            explored_questions: string[] | null;
+            insights: string[] | null;
+            thoughts: string[] | null;
+        };
+        ReportComparison: {
+            a: components["schemas"]["ReportComparedSide"];
+            b: components["schemas"]["ReportComparedSide"];
+            both: components["schemas"]["ReportComparedTexts"];
+            common: components["schemas"]["ReportComparedStart"];
+            opposed: (string[] | null)[] | null;
+        };
+        ReportPassage: {
+            /** Format: int64 */
+            end: number;
+            evidence: string;
+            /** Format: int64 */
+            start: number;
+        };
+        ReportRecheckedClaim: {
+            against?: components["schemas"]["ReportPassage"][] | null;
+            cites?: string[] | null;
+            differs?: boolean;
+            /** Format: int64 */
+            end: number;
+            id: string;
+            judge?: string;
+            judged?: boolean;
+            quotes?: components["schemas"]["ReportPassage"][] | null;
+            reason?: string;
+            reason_now?: string;
+            /** Format: double */
+            score: number;
+            /** Format: int64 */
+            start: number;
+            status: string;
+            status_now: string;
+            text: string;
         };
         ResearchOutputBody: {
             message?: string;
@@ -1531,6 +2988,78 @@ export interface components {
             /** @description number of the section, from 1, or the beginning of its heading */
             section: string;
         };
+        RoleModels: {
+            chain: components["schemas"]["ChainModel"][] | null;
+            error?: string;
+            from?: string;
+            models: string[] | null;
+            price?: string;
+            role: string;
+        };
+        RollbackInputBody: {
+            /**
+             * Format: int64
+             * @description number of the first tick to undo
+             */
+            tick: number;
+        };
+        RollbackOutputBody: {
+            row: components["schemas"]["MindRow"];
+            success: boolean;
+        };
+        SaveKeyInputBody: {
+            /** @example sk-... */
+            key: string;
+            /**
+             * @description variable of the key, such as OPENAI_API_KEY
+             * @example OPENAI_API_KEY
+             */
+            variable: string;
+        };
+        SearchOutputBody: {
+            /** @description all threads were searched */
+            complete: boolean;
+            /** Format: int64 */
+            hit_count: number;
+            hits: components["schemas"]["FoundText"][];
+            query: string;
+            success: boolean;
+        };
+        SensorTrial: {
+            error?: string;
+            sees: string[] | null;
+            sensor: string;
+        };
+        SensorsOutputBody: {
+            sensors: components["schemas"]["MindSensor"][];
+            success: boolean;
+        };
+        ServerOutputBody: {
+            /** Format: int64 */
+            max_body_bytes: number;
+            /** @description the caller has memories */
+            memory: boolean;
+            /** @description why no model can answer, and the remedy */
+            model_error?: string;
+            /** @description models that get no calls, and calls that wait */
+            notes: string[];
+            /**
+             * Format: date-time
+             * @description time of the server
+             */
+            now: string;
+            /** @description the server makes PDFs of reports */
+            pdf: boolean;
+            /** @description roles with a model */
+            ready_roles: string[];
+            /** @description the server shares reports by link */
+            shares: boolean;
+            success: boolean;
+            version: string;
+            web_search: boolean;
+            /** @description functions that work without a model */
+            without_model: components["schemas"]["Ability"][];
+        };
         Session: {
             budget: components["schemas"]["Limits"];
             /** Format: double */
@@ -1568,12 +3097,97 @@ export interface components {
             title?: string;
             usage: components["schemas"]["Usage"];
         };
+        SessionOutcome: {
+            calibration: string;
+            /** Format: double */
+            confidence: number;
+            id: string;
+            note?: string;
+            /** Format: double */
+            outcome: number | null;
+            /** Format: int64 */
+            resolved_sessions: number;
+            run_id: string;
+            /** Format: int64 */
+            wanted_sessions: number;
+        };
         SessionOutputBody: {
             message: string;
             session: components["schemas"]["Session"];
             session_id: string;
             status: string;
             success: boolean;
+        };
+        Setting: {
+            about: string;
+            choices?: string[] | null;
+            /** @description file, environment or default */
+            from: string;
+            name: string;
+            /** @description a change takes effect at the next start */
+            restart: boolean;
+            /** @description effective value; a list is separated by commas */
+            value: string;
+        };
+        SettingChange: {
+            /** @example models.fast */
+            name: string;
+            /**
+             * @description null restores the default
+             * @example ollama/llama3.1
+             */
+            value: string | null;
+        };
+        SettingsOutputBody: {
+            file: string;
+            /** @description a change takes effect at the next start of the server */
+            restart_needed: boolean;
+            settings: components["schemas"]["Setting"][];
+            success: boolean;
+        };
+        Share: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            kind: string;
+            /**
+             * Format: int64
+             * @description number of times
+             */
+            opened: number;
+            thread_id: string;
+            title: string;
+        };
+        ShareOutputBody: {
+            /** @description path of the link, after the address of the server */
+            path: string;
+            share: components["schemas"]["Share"];
+            success: boolean;
+        };
+        SignInInputBody: {
+            /** @description code of create-code, instead of a token */
+            code?: string;
+            /**
+             * @description token of this server
+             * @example the token
+             */
+            token?: string;
+        };
+        SignOutOutputBody: {
+            message: string;
+            success: boolean;
+        };
+        Signal: {
+            name: string;
+            says: string;
+            /** Format: double */
+            value: number;
+        };
+        SkippedDocument: {
+            name: string;
+            reason: string;
         };
         Spread: {
             /** Format: double */
@@ -1590,6 +3204,8 @@ export interface components {
              * @example 30
              */
             duration_minutes?: number;
+            /** @description allowed folders with documents to read: see /api/folders */
+            folders?: string[] | null;
             /**
              * Format: int64
              * @description maximum model calls
@@ -1610,6 +3226,10 @@ export interface components {
              * @example ollama/llama3.1
              */
             model_id?: string;
+            /** @description do not search the memory */
+            no_memory?: boolean;
+            /** @description do not search the web */
+            no_web?: boolean;
             /**
              * Format: int64
              * @description parallel foci; default: 1
@@ -1637,6 +3257,8 @@ export interface components {
              * @example 30
              */
             duration_minutes?: number;
+            /** @description allowed folders with documents to read: see /api/folders */
+            folders?: string[] | null;
             /**
              * Format: int64
              * @description maximum model calls
@@ -1774,6 +3396,28 @@ export interface components {
             /** @description several changes, applied in order */
             wishes?: components["schemas"]["Command"][] | null;
         };
+        SteerCommand: {
+            cancelled?: string[] | null;
+            content?: string;
+            /** Format: date-time */
+            created_at: string;
+            effect?: string;
+            /** Format: double */
+            effective_offset_seconds?: number;
+            /** Format: int64 */
+            effective_seq?: number;
+            group?: string;
+            id: string;
+            interpreted_by?: string;
+            order: string;
+            refused?: boolean;
+            sentence?: string;
+            target?: string;
+            /** Format: double */
+            time_offset_seconds: number;
+            undoes?: string;
+            undone?: boolean;
+        };
         SteerOutputBody: {
             /** @description rules, or the model that interpreted the sentence */
             interpreted_by?: string;
@@ -1824,6 +3468,31 @@ export interface components {
             time_offset_seconds: number;
             trend?: string;
             without_model?: boolean;
+        };
+        TestInputBody: {
+            /** @description address of that server */
+            base_url?: string;
+            /** @description key of that server */
+            key?: string;
+            /**
+             * @description provider/model
+             * @example ollama/llama3.1
+             */
+            model: string;
+            /**
+             * @description API of a server that is not configured yet
+             * @enum {string}
+             */
+            type?: "openai" | "anthropic" | "gemini" | "ollama";
+        };
+        TestOutputBody: {
+            result: components["schemas"]["ModelCheck"];
+            /** @description the model works */
+            success: boolean;
+        };
+        TestedOutputBody: {
+            sensors: components["schemas"]["SensorTrial"][];
+            success: boolean;
         };
         Thought: {
             cites?: string[] | null;
@@ -1907,6 +3576,8 @@ export interface components {
             run_id?: string;
             /** @enum {string} */
             status: "answering" | "answered" | "failed";
+            /** @description text of strangers that the model had read: its source, and the seq of its event */
+            untrusted_from?: components["schemas"]["UntrustedSource"][] | null;
         };
         TurnOutput: {
             /** @description An event of a thread, as stored. Fields without a value are absent. */
@@ -1961,6 +3632,11 @@ export interface components {
             thread_id: string;
             turn: components["schemas"]["Turn"];
         };
+        UntrustedSource: {
+            /** Format: int64 */
+            seq?: number;
+            source: string;
+        };
         Usage: {
             /** Format: int64 */
             calls: number;
@@ -2007,6 +3683,30 @@ export interface components {
             success: boolean;
             total: components["schemas"]["UsageRow"];
         };
+        Verification: {
+            added_lines?: string[] | null;
+            claims: components["schemas"]["ReportRecheckedClaim"][] | null;
+            /** Format: int64 */
+            claims_borne_out: number;
+            form: string;
+            format: string;
+            missing?: string[] | null;
+            missing_lines?: string[] | null;
+            question: string;
+            quotes: components["schemas"]["QuoteCheck"][] | null;
+            stands: boolean;
+            strange_citations?: string[] | null;
+            text_altered?: boolean;
+            thread_id?: string;
+            unchecked_claims?: string[] | null;
+            unchecked_quotes?: string[] | null;
+        };
+        VerifyOutputBody: {
+            success: boolean;
+            /** @description the result in words */
+            text: string;
+            verification: components["schemas"]["Verification"];
+        };
         WorkOnBody: {
             /** @description continue with this provider/model */
             model?: string;
@@ -2049,6 +3749,80 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-calibration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CalibrationOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2158,6 +3932,651 @@ export interface operations {
             };
             /** @description Unprocessable Entity */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "estimate-cost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EstimateInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EstimateOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-evaluation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description name of the report */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvaluationOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-folders": {
+        parameters: {
+            query?: {
+                /** @description an allowed folder; default: the roots */
+                path?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoldersOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeysOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "save-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveKeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeysOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "remove-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description variable of the key */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeysOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2315,6 +4734,189 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "remember-files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FilesInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FilesOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "remember-folder": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FolderInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2594,6 +5196,92 @@ export interface operations {
             };
         };
     };
+    "explain-entry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of a present or former entry, or a unique prefix */
+                entry: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExplainOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "mind-events": {
         parameters: {
             query?: {
@@ -2715,6 +5403,164 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ResolveOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InboxOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "answer-escalation": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description client's key: the server runs a request with this key once and repeats its answer; it refuses a different request with the same key (422) */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description ID of an escalation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnsweredBody"];
                 };
             };
             /** @description Unauthorized */
@@ -2949,6 +5795,235 @@ export interface operations {
             };
         };
     };
+    "roll-back-mind": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description client's key: the server runs a request with this key once and repeats its answer; it refuses a different request with the same key (422) */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RollbackInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RollbackOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-sensors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SensorsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "test-sensors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     tick: {
         parameters: {
             query?: never;
@@ -2981,6 +6056,509 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-available-models": {
+        parameters: {
+            query?: {
+                /** @description text: models that write; embed: models for search by meaning */
+                use?: "text" | "embed";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AvailableOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "test-model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-personas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonasOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "set-persona": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PersonaInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonaOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "remove-persona": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description name of the persona */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DoneOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3775,8 +7353,10 @@ export interface operations {
     "export-research": {
         parameters: {
             query?: {
-                /** @description json, markdown, html: the report; jsonl: one event per line */
-                format?: "json" | "markdown" | "html" | "jsonl";
+                /** @description json: all data; markdown, html or pdf: a report; jsonl: one event per line */
+                format?: "json" | "markdown" | "html" | "jsonl" | "pdf";
+                /** @description show the report in the browser, instead of a download */
+                inline?: boolean;
             };
             header?: {
                 /** @description ETag of your export */
@@ -3799,6 +7379,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                    "application/pdf": string;
                     "application/x-ndjson": string;
                     "text/html": string;
                     "text/markdown": string;
@@ -3962,6 +7543,872 @@ export interface operations {
             };
             /** @description Unprocessable Entity */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "verify-research": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the research */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerifyOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "search-threads": {
+        parameters: {
+            query: {
+                /** @description search words */
+                q: string;
+                /** @description maximum number of items */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "change-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeSettingsBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManySharesBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "create-share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateShareBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "remove-share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the link, not the link itself */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DoneOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "create-code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CodeOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "sign-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignOutOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4449,11 +8896,284 @@ export interface operations {
             };
         };
     };
+    "compare-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the session */
+                id: string;
+                /** @description ID of the other session */
+                other_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompareOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManyQuotesBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "get-evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the session */
+                id: string;
+                /** @description ID of the quote, such as e3 */
+                evidence_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneQuoteBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "export-session": {
         parameters: {
             query?: {
-                /** @description json: all data; markdown or html: a report; jsonl: one event per line */
-                format?: "json" | "markdown" | "html" | "jsonl";
+                /** @description json: all data; markdown, html or pdf: a report; jsonl: one event per line */
+                format?: "json" | "markdown" | "html" | "jsonl" | "pdf";
+                /** @description show the report in the browser, instead of a download */
+                inline?: boolean;
             };
             header?: {
                 /** @description ETag of your export */
@@ -4476,6 +9196,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                    "application/pdf": string;
                     "application/x-ndjson": string;
                     "text/html": string;
                     "text/markdown": string;
@@ -4788,6 +9509,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ManyQuestionsBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "resolve-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OutcomeInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutcomeOutputBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
                 };
             };
             /** @description Unauthorized */
@@ -5974,6 +10794,8 @@ export interface operations {
                 cursor?: number;
                 /** @description maximum number of items of a JSON answer */
                 limit?: number;
+                /** @description JSON: also the inner thoughts of a conversation, which are hidden otherwise */
+                inner?: boolean;
             };
             header?: {
                 /** @description same as after; overrides it */
@@ -6143,6 +10965,117 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "fork-conversation": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description client's key: the server runs a request with this key once and repeats its answer; it refuses a different request with the same key (422) */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description ID of the thread */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ForkConversationBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneThreadBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Conflict */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,7 +1,7 @@
 // Actions on a session or research. Each gives a receipt: what the server did, in its words.
-import { api, problemOf, take, wordsOf, type Schemas } from '../../lib/api';
+import { api, take, wordsOf, type Schemas } from '../../lib/api';
 import { notes } from '../../lib/notes.svelte';
-import { session } from '../../lib/session.svelte';
+import { onceKey, request } from '../../lib/request';
 
 export type Command = Schemas['Command'];
 export type Outcome = Schemas['Outcome'];
@@ -13,7 +13,7 @@ export interface Receipt {
   outcomes: Outcome[];
 }
 
-const once = () => ({ 'Idempotency-Key': crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` });
+const once = () => ({ 'Idempotency-Key': onceKey() });
 
 /** Runs an action, and shows its problem with the remedy. Reports whether it succeeded. */
 export async function attempt(action: () => Promise<string>): Promise<boolean> {
@@ -72,25 +72,6 @@ export async function fork(id: string, body: Schemas['ForkBody']): Promise<strin
   return (await take(api.POST('/api/thinking/{id}/fork', { params: { path: { id }, header: once() }, body }))).session_id;
 }
 
-/** Sends a request to a route whose types the page does not have yet. */
-export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-  let response: Response;
-  try {
-    response = await fetch(path, {
-      method, credentials: 'same-origin',
-      headers: { Accept: 'application/json', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...(method === 'POST' ? once() : {}) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-  } catch {
-    session.lost();
-    throw new Error('The server cannot be reached. The page tries again by itself.');
-  }
-  if (response.status === 401) session.expired();
-  const data: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw problemOf(response, data);
-  return data as T;
-}
-
 /** The archived original of a quote. */
 export interface Original {
   title: string;
@@ -105,5 +86,5 @@ export interface Original {
 }
 
 export function loadOriginal(id: string, evidence: string): Promise<{ evidence: { state?: string; state_says?: string }; original: Original | null }> {
-  return request('GET', `/api/thinking/${encodeURIComponent(id)}/evidence/${encodeURIComponent(evidence)}`);
+  return request(`/api/thinking/${encodeURIComponent(id)}/evidence/${encodeURIComponent(evidence)}`);
 }

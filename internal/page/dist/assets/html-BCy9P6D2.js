@@ -1,0 +1,1 @@
+export{t as default}from"./html-DSw1lh5G.js";

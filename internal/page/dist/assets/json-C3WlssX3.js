@@ -1,0 +1,1 @@
+export{t as default}from"./json-B88Oqtu5.js";
