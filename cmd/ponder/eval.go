@@ -193,6 +193,9 @@ func (e *evaluation) showProgress(p eval.Progress) {
 
 func (e *evaluation) printReport() error {
 	r := e.Experiment().Report()
+	if err := e.Plan.Save(e.Settings, r); err != nil { // the server cannot show it
+		e.printWarning(err)
+	}
 	if e.output != "" {
 		if err := fileio.WritePrivate(e.output, []byte(e.Markdown(r))); err != nil {
 			return fmt.Errorf("write %s: %w", e.output, err)

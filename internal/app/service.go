@@ -74,6 +74,17 @@ type (
 		Tick(ctx context.Context, owner string) (json.RawMessage, error)
 	}
 
+	// A MindService has the use cases of one's subconscious that need the server's files. A [UseCases]
+	// may implement it.
+	MindService interface {
+		// RollBack restores the entries from before a tick, and returns the appended event.
+		RollBack(ctx context.Context, owner string, tick int) (ponder.Event, error)
+		// Sensors returns the status of the sensors in this process.
+		Sensors(ctx context.Context, owner string) ([]SensorStatus, error)
+		// TestSensors lets each sensor look once and stores nothing.
+		TestSensors(ctx context.Context, owner string) ([]SensorTrial, error)
+	}
+
 	UseCases interface {
 		Thinker
 		Talker

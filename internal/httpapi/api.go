@@ -295,7 +295,7 @@ func (a *api) registerMore() {
 	a.registerEvidence()
 	a.registerEvaluations()
 	a.registerLibrary()
-	a.registerMindInspect()
+	a.registerInbox()
 	a.registerModels()
 	a.registerSearch()
 	a.registerSettings()

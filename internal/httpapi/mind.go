@@ -17,6 +17,7 @@ import (
 	"ponder"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/mindlog"
 	"ponder/internal/stream"
 	"ponder/internal/textkit"
 )
@@ -156,7 +157,7 @@ func (a *api) readMind(ctx context.Context, info ponder.Info, in *mindStream, ma
 
 // A MindRow is a log entry.
 type MindRow struct {
-	Kind string          `json:"kind" enum:"tick,escalated,decided,resolved,forgotten,rolled_back"`
+	Kind string          `json:"kind" enum:"tick,escalated,decided,resolved,forgotten,rolled_back,answered"`
 	Seq  ponder.Seq      `json:"seq"`
 	At   time.Time       `json:"at"`
 	Tick int             `json:"tick,omitempty"`
@@ -164,7 +165,7 @@ type MindRow struct {
 	ID   string          `json:"id,omitempty" doc:"ID of an entry or an escalation"`
 	Text string          `json:"text,omitempty"`
 	Why  string          `json:"reason,omitempty"`
-	Did  string          `json:"outcome,omitempty" doc:"outcome of an escalation: message, act, remember or dismiss"`
+	Did  string          `json:"outcome,omitempty" doc:"outcome of an escalation, or the answer of the user: message, act, remember or dismiss"`
 }
 
 type mindHistory struct {
@@ -219,6 +220,9 @@ func mindRowOf(ev ponder.Event) (MindRow, bool) {
 		}
 	case ponder.Resolution:
 		r.Kind, r.ID, r.Text = cmp.Or(b.As, resolved), b.Ref, b.Content
+		if mindlog.IsAnswer(b) {
+			r.Kind, r.Did = "answered", b.As
+		}
 	default:
 		return r, false
 	}

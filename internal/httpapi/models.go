@@ -13,6 +13,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/config"
 	"ponder/internal/textkit"
+	"ponder/knowledge/lookup"
 )
 
 const tagServer = "server"
@@ -191,6 +192,7 @@ func (a *api) testModel(ctx context.Context, in *testInput) (*testOutput, error)
 	}
 	out := &testOutput{}
 	err = all.TestModels(ctx, []string{b.Model}, func(c app.ModelCheck) error {
+		c.Error = lookup.NamePaths(c.Error) // as of the configuration file
 		out.Body.Success, out.Body.Result = c.Works, c
 		return nil
 	})

@@ -2,9 +2,8 @@ package mindlog
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strconv"
+	"iter"
 	"strings"
 	"time"
 
@@ -95,26 +94,24 @@ func Rollback(ctx context.Context, a *app.App, tick int) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	before, ok := m.stateBefore(tick)
-	if !ok {
-		return Row{}, app.Invalidf("tick", "tick %d does not exist; the newest is %d", tick, m.Internal.Tick)
-	}
-	state, err := json.Marshal(before)
-	if err != nil {
+	said, newest, err := subconscious.RollbackBefore(m.eventSeq(), tick)
+	switch {
+	case err != nil:
 		return Row{}, fmt.Errorf("roll back to before tick %d: %w", tick, err)
+	case said.As == "":
+		return Row{}, app.Invalidf("tick", "tick %d does not exist; the newest is %d", tick, newest)
 	}
-	return appendResolved(ctx, a, ponder.Resolution{Content: fmt.Sprintf("to before tick %d", tick), Ref: strconv.Itoa(tick), As: asRolledBack, State: state})
+	return appendResolved(ctx, a, said)
 }
 
-func (m *Log) stateBefore(tick int) (subconscious.State, bool) {
-	state := subconscious.NewState()
-	for _, ev := range m.events {
-		if b, ok := ev.Body.(ponder.Subconscious); ok && b.Tick == tick {
-			return state, true
+func (m *Log) eventSeq() iter.Seq2[ponder.Event, error] {
+	return func(yield func(ponder.Event, error) bool) {
+		for _, ev := range m.events {
+			if !yield(ev, nil) {
+				return
+			}
 		}
-		state = state.Apply(ev)
 	}
-	return state, false
 }
 
 func appendResolved(ctx context.Context, a *app.App, said ponder.Resolution) (Row, error) {

@@ -20,7 +20,7 @@ import (
 
 // A Row is one tick, or one command of the user.
 type Row struct {
-	Kind      string                     `json:"kind"` // tick, resolved, forgotten, rolled_back
+	Kind      string                     `json:"kind"` // tick, resolved, forgotten, rolled_back; of an answer to an escalation: message, act, remember, dismiss
 	Seq       ponder.Seq                 `json:"seq"`
 	At        time.Time                  `json:"at"`
 	Tick      int                        `json:"tick,omitempty"` // of a rollback, the undone tick
@@ -136,6 +136,8 @@ func (r Row) Said() string {
 		return "forget " + strings.TrimSpace(r.Entry+" "+r.Text)
 	case asRolledBack:
 		return "roll back: " + r.Text
+	case subconscious.Messaged, subconscious.Acted, subconscious.Remembered, subconscious.Dismissed:
+		return strings.TrimSpace(r.Kind + " " + r.Entry + " " + r.Text)
 	}
 	return "resolved " + strings.TrimSpace(r.Entry+" "+r.Text)
 }

@@ -89,14 +89,23 @@ func Open(ctx context.Context, a *app.App) (*Log, error) {
 	return ReadOwner(ctx, store, a.Owner())
 }
 
-func Read(ctx context.Context, log ponder.Log) (*Log, error) {
-	return ReadThread(ctx, log, app.MindID())
+// ReadOwner reads the subconscious of an owner, or returns ErrNone.
+func ReadOwner(ctx context.Context, log ponder.Log, owner string) (*Log, error) {
+	return ReadThread(ctx, log, subconscious.ThreadOf(owner))
 }
 
 // ReadThread reads the subconscious of a thread, or returns ErrNone.
 func ReadThread(ctx context.Context, log ponder.Log, id ponder.ThreadID) (*Log, error) {
 	m := New()
-	if err := m.followThread(ctx, log, id, nil); err != nil {
+	m.thread = id
+	return m.readAll(ctx, log)
+}
+
+// Read reads the local user's subconscious, or returns ErrNone.
+func Read(ctx context.Context, log ponder.Log) (*Log, error) { return New().readAll(ctx, log) }
+
+func (m *Log) readAll(ctx context.Context, log ponder.Log) (*Log, error) {
+	if err := m.Follow(ctx, log, nil); err != nil {
 		return nil, err
 	}
 	if m.Head == 0 {
@@ -108,11 +117,7 @@ func ReadThread(ctx context.Context, log ponder.Log, id ponder.ThreadID) (*Log, 
 // Follow applies newer events and calls each, if not nil, after each. A missing thread is no
 // error.
 func (m *Log) Follow(ctx context.Context, log ponder.Log, each func(ponder.Event) error) error {
-	return m.followThread(ctx, log, app.MindID(), each)
-}
-
-func (m *Log) followThread(ctx context.Context, log ponder.Log, id ponder.ThreadID, each func(ponder.Event) error) error {
-	for ev, err := range log.Events(ctx, id, m.Head) {
+	for ev, err := range log.Events(ctx, m.thread, m.Head) {
 		if errors.Is(err, ponder.ErrNoThread) {
 			return nil
 		}

@@ -2,6 +2,8 @@ package subconscious
 
 import (
 	"encoding/json"
+	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"time"
@@ -14,8 +16,6 @@ const (
 	asForgotten  = "forgotten"
 	asRolledBack = "rolled_back"
 )
-
-const outcomeDismiss = "dismiss"
 
 // maxState is the maximum size of a stored state, in bytes.
 const maxState = 1 << 20
@@ -41,8 +41,15 @@ func (s State) Apply(ev ponder.Event) State {
 			s.recordDecision(ev, b)
 		}
 	case ponder.Resolution:
-		if b.As == asRolledBack {
+		switch b.As {
+		case asRolledBack:
 			return s.restoreState(ev, b)
+		case Messaged, Acted, Remembered: // answers of the user, which change no entry
+			return s
+		case Dismissed:
+			s = s.clampLimits()
+			s.raiseBar(textkit.Line(b.Ref, maxName), nil)
+			return s
 		}
 		s = s.clampLimits()
 		s.resolveTopic(ev, b)
@@ -96,12 +103,16 @@ func (s *State) recordDecision(ev ponder.Event, b ponder.Escalation) {
 	if b.Outcome == Messaged && !again {
 		s.Internal.MessageTimes = lastN(append(s.Internal.MessageTimes, storableTime(ev.Time)), maxMessageTimes)
 	}
-	if b.Outcome != outcomeDismiss || again {
-		return
+	if b.Outcome == Dismissed && !again {
+		s.raiseBar(id, b.Signatures)
 	}
+}
+
+// raiseBar makes findings like a dismissed escalation need more importance.
+func (s *State) raiseBar(id string, signatures []string) {
 	for i := range s.Internal.Alerts {
 		a := &s.Internal.Alerts[i]
-		if a.Escalation == id || a.Signature != "" && slices.Contains(b.Signatures, a.Signature) {
+		if a.Escalation == id || a.Signature != "" && slices.Contains(signatures, a.Signature) {
 			a.Dismissed = min(a.Dismissed+1, maxTimes)
 		}
 	}
@@ -144,6 +155,24 @@ func (s *State) settleTopic(t SettledTopic, id string) {
 	}
 	dropWhere(&s.Internal.Pending, func(p PendingEscalation) bool { return says(p.Summary) })
 	s.Internal.Settled = trimSettled(append(s.Internal.Settled, t))
+}
+
+// RollbackBefore returns the event that restores the state from before a tick of the events. If the tick
+// does not exist, the event is zero. newest is the number of the newest tick before it.
+func RollbackBefore(events iter.Seq2[ponder.Event, error], tick int) (back ponder.Resolution, newest int, err error) {
+	state := NewState()
+	for ev, err := range events {
+		if err != nil {
+			return back, newest, err
+		}
+		if b, ok := ev.Body.(ponder.Subconscious); ok && b.Tick == tick {
+			js, err := json.Marshal(state)
+			return ponder.Resolution{Content: fmt.Sprintf("to before tick %d", tick), Ref: strconv.Itoa(tick), As: asRolledBack, State: js}, newest, err
+		}
+		state = state.Apply(ev)
+		newest = state.Internal.Tick
+	}
+	return back, newest, nil
 }
 
 // Rollback marks a state restored to before a tick, until the next tick is merged.
