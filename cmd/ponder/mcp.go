@@ -117,9 +117,8 @@ A tool counts as read-only if its server has read_only = true or lists it in rea
 the server itself declares does not count. All other tools may change something: only
 conversations use them, and the user confirms each call.
 
-Descriptions of tools are text of their server. Until you review them, a model needs your
-approval for a page that neither you nor a search named. --json shows the descriptions; then
-set reviewed = "sha256:..." of the server to the digest in the list. A change ends the review.
+Descriptions of tools are text of their server. Until its setting reviewed has the digest that
+--json shows beside them, a model needs your approval for a page that neither you nor a search named.
 
 Exit codes: 0 all servers answer, 2 wrong configuration, 4 a server does not answer.`,
 		Example: "ponder tool list\nponder tool list --json",

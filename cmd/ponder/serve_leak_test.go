@@ -302,7 +302,21 @@ var leakBodies = map[string]string{
 	"ask-research":      `{"content":"CONTENTMARK?"}`,
 	"rewrite-research":  `{"section":"1"}`,
 	"add-schedule":      `{"question":"What is CONTENTMARK?","every":"1d"}`,
+	"estimate-cost":     `{"kind":"session"}`,
+	"remember-files":    `{"files":[{"name":"sea.txt","data":"Q09OVEVOVE1BUksgaXMgc2FsdC4="}]}`,
+	"remember-folder":   `{"path":"/CONTENTMARK"}`,
+	"answer-escalation": `{"do":"dismiss"}`,
+	"roll-back-mind":    `{"tick":1}`,
+	"test-model":        `{"model":"none/CONTENTMARK"}`,
+	"set-persona":       `{"name":"CONTENTMARK"}`,
+	"create-share":      `{"thread_id":"thr_none"}`,
+	"sign-in":           `{"token":"CONTENTMARK"}`,
+	"resolve-session":   `{"outcome":1,"note":"CONTENTMARK"}`,
+	"fork-conversation": `{"at":1,"title":"CONTENTMARK"}`,
 }
+
+// ownFiles are operations with which an admin reads and writes files of the server, so they name them.
+var ownFiles = []string{"list-settings", "change-settings", "list-keys", "save-key", "remove-key"}
 
 // listOperations returns the described operations, erasing ones last.
 func (l *leakServer) listOperations() (list []leakOperation) {
@@ -376,6 +390,9 @@ func TestServeLeaks(t *testing.T) {
 		ids = append(ids, string(thread.ID))
 	}
 	for _, op := range l.listOperations() {
+		if slices.Contains(ownFiles, op.ID) {
+			continue
+		}
 		body := leakBodies[op.ID]
 		if op.Body != nil && op.Body.Required && body == "" {
 			t.Errorf("no test body for %s %s (%s)", op.method, op.path, op.ID)

@@ -127,6 +127,7 @@ func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Ev
 	if !a.flags.json {
 		a.printf("%s, %s, %s: %s\n\n", info.ID, info.Kind, app.StatusText(info), oneLine(info.Title))
 	}
+	var read transcript.SourceList
 	asked, err := transcript.ReadApprovals(store.Events(ctx, info.ID, 0))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", info.ID, err)

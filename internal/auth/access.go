@@ -5,6 +5,9 @@
 // rules on Origin and Host protect it against foreign web pages and DNS rebinding in a local
 // browser. Other users of the machine are refused where the system names them. A caller has the scope
 // Admin only with the secret of the server's own user.
+//
+// A browser exchanges a token for a cookie: see [Guard.SignIn]. A request with a cookie must come from a
+// page of this server.
 package auth
 
 import (
@@ -91,6 +94,8 @@ type Caller struct {
 
 	RemoteContent bool // see [Token]
 
+	Expires time.Time // of the sign-in; zero without a cookie
+
 	take func() *Refusal // nil: no limit
 }
 
@@ -137,15 +142,7 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if why := g.refuseOrigin(r); why != "" {
 		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: why}
 	}
-	secret := secretOf(r)
-	if len(g.cfg.Tokens) == 0 {
-		c := Caller{Owner: g.cfg.Owner, Scopes: g.localScopes(secret)}
-		if !c.HasScope(Admin) && !isPublic(r) && isOtherUser(r, os.Getuid()) {
-			return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: "this server belongs to another user of the machine: let that user set PONDER_TOKEN, and send the token"}
-		}
-		return c, nil
-	}
-	t, ok, refused := g.logIn(r, secret)
+	c, ok, refused := g.identify(r)
 	switch {
 	case refused == nil && ok:
 	case isPublic(r):
@@ -155,7 +152,6 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	default:
 		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "no valid access token: send Authorization: Bearer with a token of this server"}
 	}
-	c := Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes, RemoteContent: t.RemoteContent, take: func() *Refusal { return g.limitRate(t) }}
 	if isRateLimited(r) {
 		if refused := c.TakeRequest(); refused != nil {
 			return Caller{}, refused
@@ -173,7 +169,11 @@ func (g *Guard) identify(r *http.Request) (c Caller, ok bool, refused *Refusal) 
 		}
 	}
 	if len(g.cfg.Tokens) == 0 {
-		return Caller{Owner: g.cfg.Owner, Scopes: g.localScopes(secret)}, true, nil
+		c := Caller{Owner: g.cfg.Owner, Scopes: g.localScopes(secret)}
+		if !c.HasScope(Admin) && isOtherUser(r, os.Getuid()) {
+			return c, false, &Refusal{Status: http.StatusForbidden, Detail: "this server belongs to another user of the machine: let that user set PONDER_TOKEN, and send the token"}
+		}
+		return c, true, nil
 	}
 	t, ok, refused := g.logIn(r, secret)
 	return g.callerOf(t, SignIn{}), ok, refused

@@ -188,7 +188,7 @@ func (g *Guard) localToken() Token {
 
 // callerOf returns the caller of a token; s is zero if the request had the token itself.
 func (g *Guard) callerOf(t Token, s SignIn) Caller {
-	c := Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes, take: func() *Refusal { return g.limitRate(t) }}
+	c := Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes, RemoteContent: t.RemoteContent, take: func() *Refusal { return g.limitRate(t) }}
 	if !s.Created.IsZero() {
 		c.Expires = s.Expires()
 	}

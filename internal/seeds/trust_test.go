@@ -13,6 +13,7 @@ import (
 // parties are the parties of the table in SECURITY.md, in order. Each has a row.
 var parties = []string{
 	"user at the terminal", "other local user", "token with scope read", "token with scope think", "token with scope admin",
+	"browser that is signed in", "reader of a shared link", "caller that chooses folders",
 	"token with remote content", "owner of a server with several owners", "client of another protocol", "model server", "text of a model", "web page", "search engine",
 	"document", "mail", "calendar", "feed", "MCP server that reads", "MCP server that writes", "sensor command", "receiver of webhooks",
 	"database file", "configuration file in a folder", "environment", "backup file or imported thread", "proxy",

@@ -28,7 +28,6 @@ import (
 	"ponder/internal/compat/mcp"
 	"ponder/internal/compat/responses"
 	"ponder/internal/credential"
-	"ponder/internal/eval"
 	"ponder/internal/httpapi"
 	"ponder/internal/limitio"
 	"ponder/internal/pdf"
@@ -62,7 +61,7 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	srv := &http.Server{
-		Handler: withServerID(id, s.newHandler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: withServerID(id, handler), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		Protocols: protocols, ConnContext: auth.WithPeer, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
 	}
 	undo, err := writeServerFile(s.App, id, at, guard.Local)
@@ -141,7 +140,7 @@ func (s *Server) newHandler(ctx context.Context, guard auth.Config) (http.Handle
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.Public, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
 		Ready: s.checkReady, ModelNotes: s.ModelNotes, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Memory: limitio.NewMemory(s.Settings.Serve.RequestMemory()), Seen: s.Meter.Request, More: more, Refuse: refuse,
-		Shares: s.credentials, Evaluations: eval.ReportFolder(s.Settings.DB),
+		App: s.App.As, Shares: s.credentials, Print: newPrint(),
 	})), nil
 }
 
