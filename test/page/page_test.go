@@ -4,9 +4,7 @@
 // world.mjs. No request may leave the machine: the browser gets a proxy that notes each attempt.
 //
 //	go test -count=1 -v ./test/page                    the tests of make test
-//	PONDER_PAGE=all go test -count=1 -v ./test/page    also the long ones
 //	node test/page/pictures.mjs                        the pictures of docs/page.md
-//	node test/page/bench.mjs                           the figures of cmd/ponder-bench/README.md
 //
 // Without Chromium or npm the tests are skipped, except in CI, where that is an error. PONDER_BIN may
 // name a directory with ponder and ponder-sim; otherwise the tests build them.

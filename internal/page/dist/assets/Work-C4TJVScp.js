@@ -1,1 +1,0 @@
-import{U as e,V as t,_t as n,ht as r,ot as i,rt as a}from"./index-qwwkB2i7.js";import{t as o}from"./Recent-Cj-Nokxd.js";r();var s=e(`<section class="work svelte-1jtkhxc"><h1>Work</h1> <!></section>`);function c(e){var r=s(),c=i(a(r),2);o(c,{limit:200,search:!0}),n(r),t(e,r)}export{c as default};

@@ -1,1 +1,0 @@
-import{f as e,u as t}from"./index-qwwkB2i7.js";function n(n,r,i){let a=n===`get`?{}:{"Idempotency-Key":crypto.randomUUID()};return e(t.request(n,r,{body:i,headers:a}))}export{n as t};
