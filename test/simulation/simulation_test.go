@@ -15,7 +15,7 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "replay this seed and print its trace")
-	seedsFlag = flag.Int("seeds", 1000, "number of seeds")
+	seedsFlag = flag.Int("seeds", 10_000, "number of seeds")
 	firstFlag = flag.Uint64("first", 1, "the first seed")
 	stopFlag  = flag.Bool("stop", false, "stop at the first seed that fails")
 )
