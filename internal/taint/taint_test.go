@@ -183,3 +183,20 @@ func TestSanitizeQuery(t *testing.T) {
 		t.Error(len(got))
 	}
 }
+
+// TestForms checks that years and other forms of known words leave, and nothing else that only a private
+// text has.
+func TestForms(t *testing.T) {
+	v := View{Message: "When will the ozone layer recover?", Private: []string{"The recovery is slow, I noted in 2023. Ask Lindqvist about the copper orchid."}}
+	for query, want := range map[string]string{
+		"ozone layer recovery 2040": "ozone layer recovery 2040",
+		"ozone recovers 2023":       "ozone recovers 2023",
+		"ozone slow Lindqvist":      "ozone",
+		"ozone copper orchid":       "ozone",
+		"ozone Antarctic chemistry": "ozone Antarctic chemistry",
+	} {
+		if got, _ := v.OwnQuery(query); got != want {
+			t.Errorf("OwnQuery(%q) = %q, want %q", query, got, want)
+		}
+	}
+}

@@ -51,6 +51,7 @@ func splitQuestions(text string) (questions, statements []string) {
 type wordFilter struct {
 	known   map[string]bool // words that strangers know or that the user asked about
 	private map[string]bool // words of private texts
+	exact   map[string]bool // of them, parts of tokens like secrets
 }
 
 // Shortest words that are found inside other text, in characters.
@@ -62,7 +63,7 @@ const (
 func (v View) newFilter() wordFilter {
 	questions, statements := splitQuestions(v.Message)
 	asked, public := wordSet(questions...), wordSet(append(slices.Clip(v.Public), v.Words...)...)
-	f := wordFilter{known: wordSet(v.Message), private: wordSet(v.Private...)}
+	f := wordFilter{known: wordSet(v.Message), private: wordSet(v.Private...), exact: make(map[string]bool)}
 	for w := range public {
 		f.known[w] = true
 	}
@@ -82,12 +83,38 @@ func (v View) newFilter() wordFilter {
 			}
 			for _, w := range listWords(token) {
 				if !public[w] && !asked[w] {
-					f.private[w], f.known[w] = true, false
+					f.private[w], f.exact[w], f.known[w] = true, true, false
 				}
 			}
 		}
 	}
 	return f
+}
+
+// stems finds other forms of words: recovery, if recover is known. The keys are the first letters of
+// words, the values their lengths.
+type stems map[string][]int
+
+const (
+	stemLength   = 5 // characters that both forms begin with
+	maxExtension = 3 // by which one form may be longer
+)
+
+func newStems(known map[string]bool) stems {
+	s := make(stems)
+	for w, ok := range known {
+		if r := []rune(w); ok && len(r) >= stemLength && !hasDigit(w) {
+			s[string(r[:stemLength])] = append(s[string(r[:stemLength])], len(r))
+		}
+	}
+	return s
+}
+
+func (s stems) has(word string) bool {
+	r := []rune(word)
+	return len(r) >= stemLength && !hasDigit(word) && slices.ContainsFunc(s[string(r[:stemLength])], func(n int) bool {
+		return max(n-len(r), len(r)-n) <= maxExtension
+	})
 }
 
 // markPrivate reports for each token of a text whether it may carry private text: a word, forwards
@@ -100,11 +127,11 @@ func (f wordFilter) markPrivate(tokens []string) []bool {
 			found, of = append(found, w), append(of, i)
 		}
 	}
-	marks := make([]bool, len(tokens))
+	marks, stems := make([]bool, len(tokens)), newStems(f.known)
 	for i, hidden := range f.findHidden(found) {
 		w := found[i]
 		switch {
-		case f.known[w]:
+		case f.known[w], isYear(w), stems.has(w) && !f.exact[w]:
 		case hidden, isSecretLike(w), isSecretLike(tokens[of[i]]):
 			marks[of[i]] = true
 		case utf8.RuneCountInString(w) >= 3 || hasDigit(w) || isUnspaced(w):
@@ -179,10 +206,14 @@ func isSecretLike(token string) bool {
 			letters++
 		}
 	}
-	if digits == 4 && len(token) == 4 && token >= "1500" && token < "2100" {
+	if isYear(token) {
 		return false
 	}
 	return digits >= 4 || digits > 0 && letters > 0 && digits+letters >= 6 || letters > maxLetters || strings.Contains(token, "@")
+}
+
+func isYear(word string) bool {
+	return len(word) == 4 && word >= "1500" && word < "2100" && strings.Trim(word, "0123456789") == ""
 }
 
 func isUnspaced(word string) bool {
