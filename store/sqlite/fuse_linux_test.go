@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -269,7 +270,7 @@ func (d *weakDisk) serve() {
 	for {
 		n, err := syscall.Read(d.fd, buffer)
 		switch {
-		case err == syscall.EINTR, err == syscall.ENOENT, err == syscall.EAGAIN:
+		case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EAGAIN):
 			continue
 		case err != nil:
 			return // ENODEV: unmounted
