@@ -8,7 +8,7 @@ const question = 'Why do large projects run late?';
 let browser, world, long;
 before(async () => {
   long = sessionLog(5000, (field, n) => `${field} ${n} of a long session`, { title: 'Five thousand thoughts' });
-  [browser, world] = await Promise.all([Browser.start(), World.start({ logs: [long], sim: ['--latency', '150ms'] })]);
+  [browser, world] = await Promise.all([Browser.start(), World.start({ logs: [long], sim: ['--latency', '1s'] })]);
 });
 after(async () => {
   await browser?.stop();

@@ -63,7 +63,7 @@ test('refused limits and a lost server keep the typed text', async (t) => {
   assert.equal(await page.getByLabel('Question', { exact: true }).inputValue(), 'Why is the sky blue?');
   await page.reload().catch(() => {}); // the server is away
   await own.serve();
-  await page.goto(own.url);
+  await until(() => page.goto(own.url).then(() => true, () => false), 'the page is back'); // the reload may still fail
   assert.equal(await page.getByLabel('Question', { exact: true }).inputValue(), 'Why is the sky blue?');
   assert.equal(await page.getByLabel('Tokens').inputValue(), '50k');
   await page.context().close();

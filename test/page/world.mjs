@@ -11,7 +11,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { chromium } from 'playwright-core';
 
 // Limits a wait. It is long, because machines may be busy; a passing test waits little.
-const limit = Number(process.env.PONDER_PATIENCE ?? 60) * 1000;
+const limit = Number(process.env.PONDER_PATIENCE ?? 120) * 1000;
 const bin = resolve(process.env.PONDER_BIN ?? '../../bin');
 
 /** Waits until check returns a value that is not false. Fails with the last error or value. */
