@@ -17,7 +17,7 @@ func makeTree(t *testing.T) (root, outside string) {
 		t.Fatal(err)
 	}
 	root, outside = filepath.Join(dir, "notes"), filepath.Join(dir, "notes-private")
-	for _, path := range []string{filepath.Join(root, "work", "2026"), filepath.Join(root, ".git"), outside} {
+	for _, path := range []string{filepath.Join(root, "papers", "2026"), filepath.Join(root, ".git"), outside} {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func makeTree(t *testing.T) (root, outside string) {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"out": outside, "in": filepath.Join(root, "work"), "lost": filepath.Join(dir, "missing")} {
+	for link, to := range map[string]string{"out": outside, "in": filepath.Join(root, "papers"), "lost": filepath.Join(dir, "missing")} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -42,9 +42,9 @@ func TestResolve(t *testing.T) {
 		t.Fatalf("roots %v", roots)
 	}
 	for path, want := range map[string]string{
-		root: root, root + "/": root, root + "/work": root + "/work", root + "/work/../work/2026": root + "/work/2026", root + "/in/2026": root + "/work/2026",
+		root: root, root + "/": root, root + "/papers": root + "/papers", root + "/papers/../papers/2026": root + "/papers/2026", root + "/in/2026": root + "/papers/2026",
 
-		outside: "", root + "/out": "", root + "/../notes-private": "", root + "/..": "", "/": "", "": "", "work": "", "./": "", root + "/lost": "", root + "/missing": "", root + "/a.md": "",
+		outside: "", root + "/out": "", root + "/../notes-private": "", root + "/..": "", "/": "", "": "", "papers": "", "./": "", root + "/lost": "", root + "/missing": "", root + "/a.md": "",
 	} {
 		got, err := roots.Resolve(path)
 		if got != want || (want == "") != errors.Is(err, ErrOutside) {
@@ -64,13 +64,13 @@ func TestList(t *testing.T) {
 		t.Fatalf("%+v %v", top, err)
 	}
 	l, err := roots.List(root)
-	if err != nil || l.Path != root || l.Parent != "" || l.Files != 2 || len(l.Folders) != 2 || l.Folders[0] != (Folder{root + "/work", "in", true}) || l.Folders[1].Name != "work" {
+	if err != nil || l.Path != root || l.Parent != "" || l.Files != 2 || len(l.Folders) != 2 || l.Folders[0] != (Folder{root + "/papers", "in", true}) || l.Folders[1].Name != "papers" {
 		t.Errorf("%+v %v", l, err)
 	}
-	if l, err := roots.List(root + "/work"); err != nil || l.Parent != root || len(l.Folders) != 1 {
+	if l, err := roots.List(root + "/papers"); err != nil || l.Parent != root || len(l.Folders) != 1 {
 		t.Errorf("%+v %v", l, err)
 	}
-	if l, err := roots.List(root + "/work/2026"); err != nil || len(l.Folders) != 0 {
+	if l, err := roots.List(root + "/papers/2026"); err != nil || len(l.Folders) != 0 {
 		t.Errorf("an empty folder: %+v %v", l, err)
 	}
 }
