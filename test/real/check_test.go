@@ -2,7 +2,6 @@ package real
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -259,17 +258,5 @@ func TestCheckCalls(t *testing.T) {
 				t.Errorf("share of useful calls = %v, not %v", got, c.share)
 			}
 		})
-	}
-}
-
-// The values are of Python's math.comb.
-func TestChanceOfAtMost(t *testing.T) {
-	for _, tt := range []struct {
-		k, n    int
-		p, want float64
-	}{{0, 0, 0.95, 1}, {-1, 5, 0.95, 0}, {0, 1, 0.95, 0.05}, {1, 1, 0.95, 1}, {43, 46, 0.95, 0.405975}, {40, 46, 0.95, 0.026315}, {20, 40, 0.7, 0.006255}} {
-		if got := chanceOfAtMost(tt.k, tt.n, tt.p); math.Abs(got-tt.want) > 1e-5 {
-			t.Errorf("chanceOfAtMost(%d, %d, %v) = %v, not %v", tt.k, tt.n, tt.p, got, tt.want)
-		}
 	}
 }

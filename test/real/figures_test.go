@@ -3,7 +3,6 @@ package real
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -81,23 +80,6 @@ func measure(events []event) (f figure) {
 }
 
 func (f figure) usefulShare() float64 { return float64(f.useful) / float64(max(1, f.calls)) }
-
-// chanceOfAtMost returns the probability of at most k successes in n trials that each succeed with probability
-// p (binomial distribution). One suite has some 40 calls: two useless ones more or less are chance.
-func chanceOfAtMost(k, n int, p float64) float64 {
-	sum := 0.0
-	for i := 0; i <= k; i++ {
-		sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return sum
-}
-
-func logChoose(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
-}
 
 func (f figure) add(o figure) figure {
 	f.calls, f.useful, f.again, f.failed = f.calls+o.calls, f.useful+o.useful, f.again+o.again, f.failed+o.failed
